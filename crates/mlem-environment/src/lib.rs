@@ -1,0 +1,1 @@
+//! Distributions, locks, interpreters: what a notebook needs, and what an interpreter has.

@@ -1,0 +1,1 @@
+//! Starts one confined process and speaks Jupyter to it: cells in, events out.

@@ -1,0 +1,1 @@
+//! What was done: notebooks, runs, attempts, edits and cells, in SQLite.

@@ -1,0 +1,1 @@
+//! The notebook file: read, write, convert, byte-faithful.

@@ -1,0 +1,1 @@
+//! The repair loop: diagnose, propose, edit, re-run, keep or roll back, prove.

@@ -1,0 +1,1 @@
+//! The catalogue of what eroded, its matcher and its rewriter.

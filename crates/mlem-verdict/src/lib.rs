@@ -1,0 +1,1 @@
+//! Is it still the same notebook with the same result: compares outputs; runs nothing.

@@ -1,0 +1,3 @@
+//! The `mlem` binary: arguments in, pages and lines out.
+
+fn main() {}
