@@ -17,7 +17,7 @@ mod unit;
 pub use edit::{Edit, EditError, EditSet};
 pub use magic::{Magic, MagicKind};
 pub use program::{Flow, Import, Program};
-pub use python2::{LiftError, is_python2, lift_python2};
+pub use python2::{LiftError, is_python2, lift_program, lift_python2};
 pub use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
 pub use unit::{Dialect, Syntax, Unit};
 

@@ -55,6 +55,7 @@ pub struct Unit {
     body: ast::Suite,
     magics: Vec<Magic>,
     syntax: Syntax,
+    python2_tokens: bool,
     errors: Vec<(TextSize, String)>,
     line_starts: Vec<u32>,
 }
@@ -155,6 +156,20 @@ impl Unit {
         Some(TextRange::at(start.into(), TextSize::try_from(text.len()).ok()?))
     }
 
+    /// Whether the source holds tokens that only Python 2 allows, whether it parses or not.
+    pub(crate) fn has_python2_tokens(&self) -> bool {
+        self.python2_tokens
+    }
+
+    /// The first error that the Python 3 parser finds in a source of this unit's form.
+    pub(crate) fn python3_error(&self, source: &str) -> Option<(usize, usize, String)> {
+        let parsed = Parsed::new(source, self.form);
+        let (at, message) = parsed.errors.into_iter().next()?;
+        let before = source.get(..at.to_usize()).unwrap_or(source);
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        Some((before.matches('\n').count() + 1, before[line..].chars().count() + 1, message))
+    }
+
     /// How many errors the Python 3 parser found.
     pub fn error_count(&self) -> usize {
         self.errors.len()
@@ -178,6 +193,7 @@ impl Unit {
             body: ast::Suite::new(),
             magics: Vec::new(),
             syntax: Syntax::Clean,
+            python2_tokens: false,
             errors: Vec::new(),
             line_starts: Vec::new(),
         };
@@ -228,13 +244,17 @@ impl Unit {
         if !suspicious {
             return;
         }
-        let reasons = python2::reasons(self);
-        if !reasons.is_empty() {
-            self.syntax = Syntax::Python2 { reasons };
-        } else if !self.errors.is_empty() {
-            let (line, column, message) = self.first_error();
-            self.syntax = Syntax::Broken { line, column, message };
-        }
+        let recognised = python2::recognise(self);
+        self.python2_tokens = recognised.certain;
+        self.syntax = match (recognised.reasons.is_empty(), recognised.remaining) {
+            (false, None) => Syntax::Python2 { reasons: recognised.reasons },
+            (false, Some((line, column, message))) => Syntax::Broken { line, column, message },
+            (true, _) if self.errors.is_empty() => Syntax::Clean,
+            (true, _) => {
+                let (line, column, message) = self.first_error();
+                Syntax::Broken { line, column, message }
+            }
+        };
     }
 
     fn break_at(&mut self, at: TextSize, message: String) {
