@@ -141,29 +141,32 @@ def boosting(folder):
 def text(folder):
     rng = random.Random(2017)
     things = {
-        "kettle": "kettle water lid boil spout handle switch".split(),
-        "headphones": "headphones sound bass cable volume music ears".split(),
-        "backpack": "backpack zipper straps pocket fabric shoulders rain".split(),
+        "kettle": "kettle water lid base spout handle switch".split(),
+        "headphones": "headphones sound bass cable volume box cushion".split(),
+        "backpack": "backpack zipper strap pocket fabric lining buckle".split(),
     }
-    good = "great lovely excellent sturdy quiet comfortable reliable perfect happy recommend".split()
-    bad = "poor broken terrible flimsy noisy awful useless disappointed refund leaking".split()
-    filler = "bought arrived week price shop daily looks works really quite used month box small big".split()
-    frames = ["the {} is {} and the {} {}", "my {} was {} after a {} with the {}", "it {} so {} for the {} of this {}",
-              "i {} this {} but {} and {}"]
+    good = "great lovely excellent sturdy quiet comfortable reliable perfect".split()
+    bad = "poor broken terrible flimsy noisy awful useless disappointing".split()
+    neutral = "big small plain heavy black usual new".split()
+    times = "week month year day weekend".split()
+    frames = [
+        "the {thing} is {word}", "after a {time} the {thing} looks {word}", "{word} {thing} for the price",
+        "a {word} {thing} and a {other} {second}", "bought it for the {thing} and the {second}",
+        "arrived within a {time} with a {other} {thing}", "the {thing} works every {time} and the {second} is {word}",
+    ]
     rows = []
     for number in range(1, 401):
         liked = number % 2
         product = rng.choice(sorted(things))
         sentences = []
         for _ in range(rng.randint(2, 4)):
-            mood = good if (rng.random() < 0.8) == bool(liked) else bad
-            words = [rng.choice(things[product]), rng.choice(mood if rng.random() < 0.62 else filler),
-                     rng.choice(filler), rng.choice(things[product] + filler)]
-            if rng.random() < 0.5:
-                rng.shuffle(words)
-            sentences.append(rng.choice(frames).format(*words))
+            mood = good if (rng.random() < 0.82) == bool(liked) else bad
+            thing, second = rng.sample(things[product], 2)
+            sentences.append(rng.choice(frames).format(
+                thing=thing, second=second, time=rng.choice(times), other=rng.choice(neutral),
+                word=rng.choice(mood if rng.random() < 0.75 else neutral)))
         stars = rng.choice([4, 5]) if liked else rng.choice([1, 2])
-        rows.append([number, product, stars, liked, ". ".join(sentences).capitalize() + "."])
+        rows.append([number, product, stars, liked, " ".join(part.capitalize() + "." for part in sentences)])
     order = list(range(400))
     rng.shuffle(order)
     write(folder / "data/reviews.csv", ["id", "product", "stars", "liked", "review"], [rows[i] for i in order])
