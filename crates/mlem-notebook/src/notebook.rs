@@ -138,15 +138,14 @@ impl Notebook {
         if self.parts.nbformat.0 != 3 {
             return false;
         }
-        let text = upgrade::to_4_5(&self.to_text());
-        match Notebook::parse(text, &self.file) {
-            Ok(upgraded) => {
-                *self = upgraded;
-                true
-            }
-            // What `to_4_5` writes is a notebook by construction; its tests parse it.
-            Err(_) => false,
-        }
+        *self = Notebook::of_own_making(upgrade::to_4_5(&self.to_text()), &self.file);
+        true
+    }
+
+    /// A notebook from text that this crate has just written.
+    #[expect(clippy::expect_used, reason = "every member is written right above; the tests cover all writers")]
+    pub(crate) fn of_own_making(text: String, name: &Path) -> Notebook {
+        Notebook::parse(text, name).expect("a notebook of nbformat 4.5")
     }
 
     /// All cells as they stand, edits included.
@@ -168,6 +167,13 @@ impl Notebook {
     /// The name of the kernelspec, such as `python3`.
     pub fn kernel_name(&self) -> Option<&str> {
         self.parts.kernel.spec_name.as_deref()
+    }
+
+    /// The kernelspec's name, display name and language, if the first two are there.
+    pub(crate) fn kernelspec(&self) -> Option<(&str, &str, &str)> {
+        let kernel = &self.parts.kernel;
+        let language = kernel.spec_language.as_deref().unwrap_or("python");
+        Some((kernel.spec_name.as_deref()?, kernel.spec_display_name.as_deref()?, language))
     }
 
     fn style(&self) -> &Style {

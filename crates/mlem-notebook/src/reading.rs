@@ -139,6 +139,8 @@ fn json_error(text: &str, file: &Path, syntax: &Syntax) -> NotebookError {
     let line = rest.lines().next().unwrap_or("");
     let reason = if ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|mark| line.starts_with(mark)) {
         "an unresolved merge conflict"
+    } else if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        "it looks like an HTML page"
     } else if rest.starts_with('\0') {
         "a null byte"
     } else {

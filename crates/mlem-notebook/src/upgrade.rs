@@ -23,8 +23,11 @@ pub(crate) fn to_4_5(text: &str) -> String {
     }
     // A signature vouches for bytes that are gone.
     metadata.shift_remove("signature");
-    metadata.insert("orig_nbformat".into(), old.remove("orig_nbformat").unwrap_or_else(|| 3.into()));
+    // Transient: nbformat keeps these in memory and strips them when it writes.
+    old.remove("orig_nbformat");
     old.remove("orig_nbformat_minor");
+    metadata.remove("orig_nbformat");
+    metadata.remove("orig_nbformat_minor");
     let mut cells = Vec::new();
     if let Some(Value::Array(worksheets)) = old.remove("worksheets") {
         for worksheet in worksheets {

@@ -1,14 +1,16 @@
-//! Notebooks as scripts.
+//! Notebooks as scripts, both ways.
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::cell::Cell;
 use crate::notebook::Notebook;
 use crate::output::split;
 use crate::style::Style;
 use crate::upgrade::cell_id;
 
+mod magic;
 pub(crate) mod nbconvert;
 pub(crate) mod percent;
 
@@ -16,22 +18,31 @@ pub(crate) mod percent;
 struct ScriptCell {
     kind: &'static str,
     source: String,
-    metadata: serde_json::Map<String, Value>,
+    metadata: Map<String, Value>,
     execution_count: Option<u64>,
 }
 
-/// Reads a script of any of the known forms.
-pub(crate) fn read(text: &str, name: &Path) -> Notebook {
-    let cells = vec![ScriptCell {
-        kind: "code",
-        source: text.to_owned(),
-        metadata: serde_json::Map::new(),
-        execution_count: None,
-    }];
-    assemble(&cells, json!({}), name)
+impl ScriptCell {
+    fn code(source: String) -> ScriptCell {
+        ScriptCell { kind: "code", source, metadata: Map::new(), execution_count: None }
+    }
 }
 
-fn assemble(cells: &[ScriptCell], metadata: Value, name: &Path) -> Notebook {
+/// Reads a script of any of the known forms; plain Python becomes one cell, so that its line
+/// numbers stay true.
+pub(crate) fn read(text: &str, name: &Path) -> Notebook {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let (cells, metadata) = if percent::recognises(&text) {
+        percent::read(&text)
+    } else if nbconvert::recognises(&text) {
+        (nbconvert::read(&text), json!({}))
+    } else {
+        (vec![ScriptCell::code(text)], json!({}))
+    };
+    assemble(&cells, metadata, name)
+}
+
+fn assemble(cells: &[ScriptCell], mut metadata: Value, name: &Path) -> Notebook {
     let cells: Vec<Value> = cells
         .iter()
         .enumerate()
@@ -49,12 +60,32 @@ fn assemble(cells: &[ScriptCell], metadata: Value, name: &Path) -> Notebook {
             value
         })
         .collect();
+    // A script says by its suffix what its language is.
+    metadata["language_info"] = json!({"name": "python"});
     let mut document = json!({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5});
     document.sort_all_objects();
     let mut text = String::new();
     Style::nbformat().value(&mut text, &document, "");
     text.push('\n');
-    // The document is a notebook by construction.
-    #[expect(clippy::expect_used, reason = "built from parts that are a notebook by construction")]
-    Notebook::parse(text, name).expect("a notebook of nbformat 4.5")
+    Notebook::of_own_making(text, name)
+}
+
+/// A heading cell as Markdown.
+fn heading(cell: &Cell) -> String {
+    let line = cell.source.lines().collect::<Vec<_>>().join(" ");
+    format!("{} {line}", "#".repeat(usize::from(cell.level.unwrap_or(1).clamp(1, 6))))
+}
+
+/// A text as comments; `empty` is written for an empty line.
+fn commented(text: &str, empty: &str) -> String {
+    let lines: Vec<String> =
+        text.split('\n').map(|line| if line.is_empty() { empty.to_owned() } else { format!("# {line}") }).collect();
+    lines.join("\n")
+}
+
+/// The text in comments.
+fn uncommented(text: &str) -> String {
+    let lines: Vec<&str> =
+        text.split('\n').map(|line| line.strip_prefix("# ").or_else(|| line.strip_prefix('#')).unwrap_or(line)).collect();
+    lines.join("\n")
 }
