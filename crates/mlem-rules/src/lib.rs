@@ -1,1 +1,30 @@
 //! The catalogue of what eroded, its matcher and its rewriter.
+//!
+//! Rules are data (`rules/*.toml`, one file a library; the format is in this crate's README).
+//! [`Catalogue::check`] walks a [`mlem_python::Program`] once and says where a rule applies to a
+//! [`Target`]; a [`Finding`] holds its fix as edits of single tokens. [`plan`] and
+//! [`fix_until_stable`] apply fixes so that several in one cell compose.
+
+mod call;
+mod catalogue;
+mod condition;
+mod engine;
+mod finding;
+mod functions;
+mod imports;
+mod moved;
+mod pattern;
+mod plan;
+mod rule;
+mod schema;
+mod target;
+mod template;
+mod tokens;
+
+pub use catalogue::{Catalogue, CatalogueError};
+pub use finding::{Finding, Fix, Proof};
+pub use pep440_rs::Version;
+pub use plan::{Applied, Fixed, Plan, fix_until_stable, plan};
+pub use rule::{Demonstration, Rule};
+pub use schema::{Kind, Safety, ScoreEffect};
+pub use target::{LiveError, LiveTypes, Pins, Question, Target};

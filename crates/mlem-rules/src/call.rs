@@ -1,0 +1,358 @@
+//! Rules about the arguments of a call: renamed, dropped, no longer positional, other values.
+
+use std::collections::BTreeMap;
+
+use mlem_python::ast::comparable::ComparableExpr;
+use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
+use mlem_python::{Edit, Ranged, TextRange, TextSize, Unit};
+
+use crate::schema::RawArguments;
+
+/// What is called.
+#[derive(Debug, Clone)]
+pub(crate) enum Callable {
+    /// A function or class, by qualified name.
+    Qualified(String),
+    /// A method of a value of some type.
+    Method {
+        /// The type of the receiver, as in a `where` condition.
+        receiver: String,
+        name: String,
+    },
+}
+
+impl Callable {
+    pub(crate) fn parse(text: &str) -> Result<Callable, String> {
+        let (method, name) = match text.strip_prefix("type:") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let is_word = |part: &str| {
+            !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '*')
+        };
+        if !name.split('.').all(is_word) {
+            return Err(format!("`{text}` is not a dotted name"));
+        }
+        if !method {
+            return Ok(Callable::Qualified(name.to_string()));
+        }
+        let Some((receiver, name)) = name.rsplit_once('.') else {
+            return Err(format!("`{text}` names no method"));
+        };
+        Ok(Callable::Method {
+            receiver: receiver.to_string(),
+            name: name.to_string(),
+        })
+    }
+
+    pub(crate) fn last_segment(&self) -> &str {
+        match self {
+            Callable::Qualified(name) => name.rsplit('.').next().unwrap_or(name),
+            Callable::Method { name, .. } => name,
+        }
+    }
+}
+
+/// What happens to the arguments.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    rename: BTreeMap<String, String>,
+    drop: Vec<String>,
+    positional: Vec<String>,
+    keep: usize,
+    /// Parameter to old literal (parsed) and new source text; empty text drops the argument.
+    values: BTreeMap<String, Vec<(Unit, String)>>,
+    add: BTreeMap<String, String>,
+}
+
+impl Arguments {
+    pub(crate) fn compile(raw: RawArguments) -> Result<Arguments, String> {
+        let parse = |field: &str, text: &str| {
+            let unit = Unit::module(text);
+            match unit.body() {
+                [Stmt::Expr(_)] if unit.error_count() == 0 => Ok(unit),
+                _ => Err(format!("arguments.{field}: `{text}` is not an expression")),
+            }
+        };
+        let mut values = BTreeMap::new();
+        for (parameter, table) in raw.values {
+            let mut pairs = Vec::new();
+            for (old, new) in table {
+                if !new.is_empty() {
+                    parse("values", &new)?;
+                }
+                pairs.push((parse("values", &old)?, new));
+            }
+            values.insert(parameter, pairs);
+        }
+        for text in raw.add.values() {
+            parse("add", text)?;
+        }
+        if raw.keep > raw.positional.len() {
+            return Err("arguments.keep: is beyond the names of `positional`".to_string());
+        }
+        for name in &raw.drop {
+            if raw.rename.contains_key(name) {
+                return Err(format!("arguments: `{name}` is both renamed and dropped"));
+            }
+        }
+        Ok(Arguments {
+            rename: raw.rename,
+            drop: raw.drop,
+            positional: raw.positional,
+            keep: raw.keep,
+            values,
+            add: raw.add,
+        })
+    }
+
+    pub(crate) fn changes_something(&self) -> bool {
+        !(self.rename.is_empty()
+            && self.drop.is_empty()
+            && self.positional.is_empty()
+            && self.values.is_empty()
+            && self.add.is_empty())
+    }
+
+    /// What there is to do at a call; nothing when the rule does not concern it.
+    pub(crate) fn plan(&self, source: &str, call: &ExprCall) -> Option<Result<Vec<Edit>, String>> {
+        let mut list = ArgumentList::new(source, call);
+        if !self.changes_something() {
+            return Some(Ok(Vec::new()));
+        }
+        let mut touched = false;
+        let positional = &call.arguments.args;
+        if !self.positional.is_empty() && positional.len() > self.keep {
+            // A starred argument hides how many there are; the call may well be fine.
+            let is_starred = |argument: &Expr| matches!(argument, Expr::Starred(_));
+            if positional.iter().any(is_starred) {
+                return None;
+            }
+            if positional.len() > self.positional.len() {
+                return Some(Err("there are more positional arguments than known names".into()));
+            }
+            for (index, argument) in positional.iter().enumerate().skip(self.keep) {
+                let name = &self.positional[index];
+                let name = self.rename.get(name).unwrap_or(name);
+                if list.has_keyword(name) {
+                    return Some(Err(format!("`{name}` is given twice")));
+                }
+                if self.drop.contains(name) {
+                    list.remove(argument.range());
+                } else {
+                    list.insert(argument.start(), format!("{name}="));
+                }
+                touched = true;
+            }
+        }
+        for keyword in &call.arguments.keywords {
+            let Some(argument) = &keyword.arg else {
+                continue;
+            };
+            let name = argument.as_str();
+            if self.drop.iter().any(|dropped| dropped == name) {
+                list.remove(keyword.range);
+                touched = true;
+                continue;
+            }
+            if let Some(new) = self.rename.get(name) {
+                if list.has_keyword(new) {
+                    return Some(Err(format!("`{new}` is given beside `{name}`")));
+                }
+                list.replace(argument.range, new.clone());
+                touched = true;
+            }
+            touched |= self.replace_value(&mut list, name, keyword.range, &keyword.value);
+        }
+        for (name, argument) in self.positional.iter().zip(positional) {
+            touched |= self.replace_value(&mut list, name, argument.range(), argument);
+        }
+        let only_adds = self.rename.is_empty()
+            && self.drop.is_empty()
+            && self.positional.is_empty()
+            && self.values.is_empty();
+        if touched || only_adds {
+            let spread = call.arguments.keywords.iter().any(|k| k.arg.is_none());
+            for (name, value) in &self.add {
+                if list.has_keyword(name) {
+                    continue;
+                }
+                if only_adds && spread {
+                    return Some(Err(format!("`**` may already give `{name}`")));
+                }
+                list.append(format!("{name}={value}"));
+                touched = true;
+            }
+        }
+        touched.then(|| Ok(list.into_edits()))
+    }
+
+    fn replace_value(
+        &self,
+        list: &mut ArgumentList,
+        parameter: &str,
+        argument: TextRange,
+        value: &Expr,
+    ) -> bool {
+        let Some(pairs) = self.values.get(parameter) else {
+            return false;
+        };
+        for (old, new) in pairs {
+            let [Stmt::Expr(old)] = old.body() else {
+                continue;
+            };
+            if ComparableExpr::from(&*old.value) != ComparableExpr::from(value) {
+                continue;
+            }
+            if new.is_empty() {
+                list.remove(argument);
+            } else {
+                let text = in_quotes_of(&list.source[value.range()], new);
+                list.replace(value.range(), text);
+            }
+            return true;
+        }
+        false
+    }
+}
+
+/// A new string literal in the quotes of the old one.
+fn in_quotes_of(old: &str, new: &str) -> String {
+    let body = new
+        .strip_prefix('\'')
+        .and_then(|rest| rest.strip_suffix('\''));
+    match body {
+        Some(body) if old.starts_with('"') && !body.contains(['"', '\\', '\'']) => {
+            format!("\"{body}\"")
+        }
+        _ => new.to_string(),
+    }
+}
+
+/// The argument list of one call, and the edits made to it.
+pub(crate) struct ArgumentList<'a> {
+    source: &'a str,
+    call: &'a ExprCall,
+    /// All arguments in source order.
+    ranges: Vec<TextRange>,
+    removed: Vec<TextRange>,
+    appended: Vec<String>,
+    edits: Vec<Edit>,
+}
+
+impl<'a> ArgumentList<'a> {
+    pub(crate) fn new(source: &'a str, call: &'a ExprCall) -> Self {
+        let mut ranges: Vec<TextRange> = call.arguments.args.iter().map(Ranged::range).collect();
+        ranges.extend(call.arguments.keywords.iter().map(|k: &Keyword| k.range));
+        ranges.sort_by_key(|range| range.start());
+        ArgumentList {
+            source,
+            call,
+            ranges,
+            removed: Vec::new(),
+            appended: Vec::new(),
+            edits: Vec::new(),
+        }
+    }
+
+    pub(crate) fn keyword(&self, name: &str) -> Option<&'a Keyword> {
+        self.call
+            .arguments
+            .keywords
+            .iter()
+            .find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
+    }
+
+    pub(crate) fn has_keyword(&self, name: &str) -> bool {
+        self.keyword(name).is_some()
+    }
+
+    /// Removes an argument with its comma.
+    pub(crate) fn remove(&mut self, range: TextRange) {
+        self.removed.push(range);
+    }
+
+    pub(crate) fn replace(&mut self, range: TextRange, text: String) {
+        self.edits.push(Edit { range, text });
+    }
+
+    pub(crate) fn insert(&mut self, at: TextSize, text: String) {
+        self.replace(TextRange::empty(at), text);
+    }
+
+    /// Adds an argument at the end.
+    pub(crate) fn append(&mut self, text: String) {
+        self.appended.push(text);
+    }
+
+    /// The edits; arguments that go take their comma and the white space before them along.
+    pub(crate) fn into_edits(mut self) -> Vec<Edit> {
+        let is_removed = |range: &TextRange| self.removed.contains(range);
+        let kept_last = self.ranges.iter().rposition(|range| !is_removed(range));
+        let mut edits = std::mem::take(&mut self.edits);
+        // Edits inside an argument that goes are void.
+        edits.retain(|edit| !self.removed.iter().any(|r| r.contains_range(edit.range)));
+        let mut appended = self.appended.join(", ");
+        let mut index = 0;
+        while index < self.ranges.len() {
+            if !is_removed(&self.ranges[index]) {
+                index += 1;
+                continue;
+            }
+            let first = index;
+            while index < self.ranges.len() && is_removed(&self.ranges[index]) {
+                index += 1;
+            }
+            let last = self.ranges[index - 1];
+            let reuse = index == self.ranges.len() && !appended.is_empty();
+            let (range, text) = if reuse {
+                // What is added takes the place of what goes at the end.
+                let range = TextRange::new(self.ranges[first].start(), last.end());
+                (range, std::mem::take(&mut appended))
+            } else if first > 0 {
+                let before = self.ranges[first - 1].end();
+                let start = self.comma_after(before).unwrap_or(before);
+                (TextRange::new(start, last.end()), String::new())
+            } else if let Some(next) = self.ranges.get(index) {
+                (TextRange::new(self.ranges[0].start(), next.start()), String::new())
+            } else {
+                // Nothing stays between the parentheses.
+                let start = self.ranges[0].start();
+                let end = self.comma_after(last.end()).map_or(last.end(), |c| c + TextSize::from(1));
+                (TextRange::new(start, end), String::new())
+            };
+            edits.push(Edit { range, text });
+        }
+        if !appended.is_empty() {
+            match kept_last.map(|at| self.ranges[at]) {
+                Some(last) => edits.push(Edit {
+                    range: TextRange::empty(last.end()),
+                    text: format!(", {appended}"),
+                }),
+                None => {
+                    let at = self.call.arguments.range.start() + TextSize::from(1);
+                    edits.push(Edit {
+                        range: TextRange::empty(at),
+                        text: appended,
+                    });
+                }
+            }
+        }
+        edits.sort_by_key(|edit| (edit.range.start(), edit.range.end()));
+        edits
+    }
+
+    /// The place of the next comma, if only white space, comments and parentheses are before it.
+    fn comma_after(&self, at: TextSize) -> Option<TextSize> {
+        let end = self.call.arguments.range.end();
+        let rest = &self.source[TextRange::new(at, end)];
+        for token in crate::tokens::lex(rest) {
+            match &rest[token.clone()] {
+                "," => return Some(at + crate::tokens::offset(token.start)),
+                ")" => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,465 @@
+//! Patterns: Python with metavariables, matched against the syntax tree.
+//!
+//! `$x` is any expression, `$_` any expression that is not kept, `*$xs` the remaining positional
+//! and `**$rest` the remaining keyword arguments. A name that does not start with `$` is matched by
+//! the qualified name it stands for, so `numpy.float` finds `np.float` as well.
+
+use mlem_python::ast::comparable::ComparableExpr;
+use mlem_python::ast::{self, Expr, Keyword, Stmt};
+use mlem_python::{Program, Ranged, TextRange, Unit};
+
+/// How a metavariable is spelled so that the Python parser reads it as a name.
+const PREFIX: &str = "__mlem_";
+
+/// Writes `$name` as an ordinary name, outside string literals.
+pub(crate) fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() + 16);
+    let mut quote: Option<char> = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(character),
+            (None, '$')
+                if characters
+                    .peek()
+                    .is_some_and(|c| c.is_alphabetic() || *c == '_') =>
+            {
+                encoded.push_str(PREFIX);
+                continue;
+            }
+            _ => {}
+        }
+        encoded.push(character);
+    }
+    encoded
+}
+
+/// The metavariable an expression is, if it is one.
+pub(crate) fn metavariable(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => name.id.as_str().strip_prefix(PREFIX),
+        _ => None,
+    }
+}
+
+/// The metavariable of `*$xs`.
+pub(crate) fn starred_metavariable(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Starred(starred) => metavariable(&starred.value),
+        _ => None,
+    }
+}
+
+/// The metavariable of `**$rest`.
+pub(crate) fn rest_metavariable(keyword: &Keyword) -> Option<&str> {
+    if keyword.arg.is_some() {
+        return None;
+    }
+    metavariable(&keyword.value)
+}
+
+/// The text of a dotted name whose root is not a metavariable.
+pub(crate) fn dotted(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Name(name) if metavariable(expr).is_none() => Some(name.id.to_string()),
+        Expr::Attribute(attribute) => {
+            let mut text = dotted(&attribute.value)?;
+            text.push('.');
+            text.push_str(attribute.attr.as_str());
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Parses pattern or replacement text; the unit has no syntax errors.
+pub(crate) fn parse(text: &str) -> Result<Unit, String> {
+    let unit = Unit::module(&encode(text));
+    match unit.syntax() {
+        mlem_python::Syntax::Clean => Ok(unit),
+        other => Err(format!("`{text}` is not Python: {other:?}")),
+    }
+}
+
+/// What a pattern is looked up by while walking a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// A call of something whose last name segment is this.
+    Call(String),
+    /// A name or attribute with this last segment.
+    Name(String),
+    /// A subscript of something whose last name segment is this.
+    Subscript(String),
+    /// Any expression of another shape.
+    Any,
+}
+
+/// A parsed pattern.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    unit: Unit,
+    /// Matches a whole statement rather than an expression.
+    pub(crate) statement: bool,
+}
+
+impl Pattern {
+    /// Parses a pattern. `statement` asks for an expression pattern to match expression
+    /// statements only (because its replacement is a statement).
+    pub(crate) fn parse(text: &str, statement: bool) -> Result<Pattern, String> {
+        let unit = parse(text)?;
+        let statement = match unit.body() {
+            [Stmt::Expr(_)] => statement,
+            [Stmt::Assign(assign)] if assign.targets.len() == 1 => true,
+            [Stmt::Assign(_)] => return Err(format!("`{text}` has several targets")),
+            [Stmt::AugAssign(_) | Stmt::For(_) | Stmt::Delete(_)] => {
+                return Err(format!(
+                    "`{text}`: only expressions and assignments can be patterns"
+                ));
+            }
+            [_] => {
+                return Err(format!(
+                    "`{text}`: only expressions and assignments can be patterns"
+                ));
+            }
+            other => {
+                return Err(format!(
+                    "`{text}` holds {} statements, a pattern is one",
+                    other.len()
+                ));
+            }
+        };
+        Ok(Pattern { unit, statement })
+    }
+
+    /// The expression that decides what the pattern is looked up by.
+    fn key(&self) -> Option<&Expr> {
+        match self.unit.body() {
+            [Stmt::Expr(statement)] => Some(&statement.value),
+            [Stmt::Assign(assign)] if metavariable(&assign.value).is_some() => {
+                assign.targets.first()
+            }
+            [Stmt::Assign(assign)] => Some(&assign.value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn trigger(&self) -> Trigger {
+        let Some(key) = self.key() else {
+            return Trigger::Any;
+        };
+        match key {
+            Expr::Call(call) => last_segment(&call.func).map_or(Trigger::Any, Trigger::Call),
+            Expr::Subscript(subscript) => {
+                last_segment(&subscript.value).map_or(Trigger::Any, Trigger::Subscript)
+            }
+            other => last_segment(other).map_or(Trigger::Any, Trigger::Name),
+        }
+    }
+
+    /// The metavariables the pattern binds.
+    pub(crate) fn metavariables(&self) -> Vec<String> {
+        metavariables(&self.unit)
+    }
+
+    /// Whether the pattern holds a name that is matched by what it stands for, which identifies
+    /// the library without any type.
+    pub(crate) fn is_anchored(&self) -> bool {
+        struct Anchors(bool);
+        impl<'a> ast::visitor::Visitor<'a> for Anchors {
+            fn visit_expr(&mut self, expr: &'a Expr) {
+                if dotted(expr).is_some() {
+                    self.0 = true;
+                } else {
+                    ast::visitor::walk_expr(self, expr);
+                }
+            }
+        }
+        let mut anchors = Anchors(false);
+        for statement in self.unit.body() {
+            ast::visitor::Visitor::visit_stmt(&mut anchors, statement);
+        }
+        anchors.0
+    }
+
+    /// Matches an expression.
+    pub(crate) fn match_expr<'a>(
+        &self,
+        program: &'a Program,
+        unit: usize,
+        code: &'a Expr,
+    ) -> Option<Bindings<'a>> {
+        let [Stmt::Expr(statement)] = self.unit.body() else {
+            return None;
+        };
+        let mut matcher = Matcher::new(program, unit);
+        matcher
+            .expr(&statement.value, code)
+            .then_some(matcher.bindings)
+    }
+
+    /// Matches a statement.
+    pub(crate) fn match_stmt<'a>(
+        &self,
+        program: &'a Program,
+        unit: usize,
+        code: &'a Stmt,
+    ) -> Option<Bindings<'a>> {
+        let mut matcher = Matcher::new(program, unit);
+        let matched = match (self.unit.body(), code) {
+            ([Stmt::Expr(pattern)], Stmt::Expr(code)) => matcher.expr(&pattern.value, &code.value),
+            ([Stmt::Assign(pattern)], Stmt::Assign(code)) => {
+                code.targets.len() == 1
+                    && matcher.expr(&pattern.targets[0], &code.targets[0])
+                    && matcher.expr(&pattern.value, &code.value)
+            }
+            _ => false,
+        };
+        matched.then_some(matcher.bindings)
+    }
+}
+
+/// The metavariables of a parsed text, each once.
+pub(crate) fn metavariables(unit: &Unit) -> Vec<String> {
+    struct Collector(Vec<String>);
+    impl<'a> ast::visitor::Visitor<'a> for Collector {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            if let Some(name) = metavariable(expr)
+                && name != "_"
+                && !self.0.iter().any(|known| known == name)
+            {
+                self.0.push(name.to_string());
+            }
+            ast::visitor::walk_expr(self, expr);
+        }
+    }
+    let mut collector = Collector(Vec::new());
+    for statement in unit.body() {
+        ast::visitor::Visitor::visit_stmt(&mut collector, statement);
+    }
+    collector.0
+}
+
+/// The last segment of a dotted name or attribute.
+pub(crate) fn last_segment(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Name(name) if metavariable(expr).is_none() => Some(name.id.to_string()),
+        Expr::Attribute(attribute) => Some(attribute.attr.to_string()),
+        _ => None,
+    }
+}
+
+/// What a metavariable stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Binding<'a> {
+    /// `$x`
+    Expr(&'a Expr),
+    /// `*$xs`
+    Positional(&'a [Expr]),
+    /// `**$rest`
+    Keywords(Vec<&'a Keyword>),
+}
+
+impl Binding<'_> {
+    /// The bytes from the first to the last bound item, where there is one.
+    pub(crate) fn range(&self) -> Option<TextRange> {
+        let (first, last) = match self {
+            Binding::Expr(expr) => (expr.range(), expr.range()),
+            Binding::Positional(items) => (items.first()?.range(), items.last()?.range()),
+            Binding::Keywords(items) => (items.first()?.range(), items.last()?.range()),
+        };
+        Some(TextRange::new(first.start(), last.end()))
+    }
+}
+
+/// The metavariables of one match.
+#[derive(Debug, Default)]
+pub(crate) struct Bindings<'a>(Vec<(String, Binding<'a>)>);
+
+impl<'a> Bindings<'a> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Binding<'a>> {
+        self.0
+            .iter()
+            .find_map(|(known, binding)| (known == name).then_some(binding))
+    }
+
+    pub(crate) fn expr(&self, name: &str) -> Option<&'a Expr> {
+        match self.get(name) {
+            Some(Binding::Expr(expr)) => Some(expr),
+            _ => None,
+        }
+    }
+
+    fn bind(&mut self, name: &str, binding: Binding<'a>) {
+        self.0.push((name.to_string(), binding));
+    }
+}
+
+struct Matcher<'a> {
+    program: &'a Program,
+    unit: usize,
+    bindings: Bindings<'a>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(program: &'a Program, unit: usize) -> Self {
+        Matcher {
+            program,
+            unit,
+            bindings: Bindings::default(),
+        }
+    }
+
+    fn expr(&mut self, pattern: &Expr, code: &'a Expr) -> bool {
+        if let Some(name) = metavariable(pattern) {
+            return self.bind(name, code);
+        }
+        if let Some(name) = dotted(pattern) {
+            return names(self.program, self.unit, code, &name);
+        }
+        match (pattern, code) {
+            (Expr::Attribute(pattern), Expr::Attribute(code)) => {
+                pattern.attr.as_str() == code.attr.as_str()
+                    && self.expr(&pattern.value, &code.value)
+            }
+            (Expr::Call(pattern), Expr::Call(code)) => {
+                self.expr(&pattern.func, &code.func)
+                    && self.arguments(&pattern.arguments, &code.arguments)
+            }
+            (Expr::Subscript(pattern), Expr::Subscript(code)) => {
+                self.expr(&pattern.value, &code.value) && self.expr(&pattern.slice, &code.slice)
+            }
+            (Expr::Tuple(pattern), Expr::Tuple(code)) => self.exprs(&pattern.elts, &code.elts),
+            (Expr::List(pattern), Expr::List(code)) => self.exprs(&pattern.elts, &code.elts),
+            (Expr::Set(pattern), Expr::Set(code)) => self.exprs(&pattern.elts, &code.elts),
+            (Expr::Starred(pattern), Expr::Starred(code)) => self.expr(&pattern.value, &code.value),
+            (Expr::BinOp(pattern), Expr::BinOp(code)) => {
+                pattern.op == code.op
+                    && self.expr(&pattern.left, &code.left)
+                    && self.expr(&pattern.right, &code.right)
+            }
+            (Expr::UnaryOp(pattern), Expr::UnaryOp(code)) => {
+                pattern.op == code.op && self.expr(&pattern.operand, &code.operand)
+            }
+            (Expr::BoolOp(pattern), Expr::BoolOp(code)) => {
+                pattern.op == code.op && self.exprs(&pattern.values, &code.values)
+            }
+            (Expr::Compare(pattern), Expr::Compare(code)) => {
+                pattern.ops == code.ops
+                    && self.expr(&pattern.left, &code.left)
+                    && self.exprs(&pattern.comparators, &code.comparators)
+            }
+            (Expr::If(pattern), Expr::If(code)) => {
+                self.expr(&pattern.test, &code.test)
+                    && self.expr(&pattern.body, &code.body)
+                    && self.expr(&pattern.orelse, &code.orelse)
+            }
+            (Expr::Slice(pattern), Expr::Slice(code)) => {
+                self.optional(pattern.lower.as_deref(), code.lower.as_deref())
+                    && self.optional(pattern.upper.as_deref(), code.upper.as_deref())
+                    && self.optional(pattern.step.as_deref(), code.step.as_deref())
+            }
+            (Expr::Dict(pattern), Expr::Dict(code)) => {
+                pattern.items.len() == code.items.len()
+                    && pattern.items.iter().zip(&code.items).all(|(p, c)| {
+                        self.optional(p.key.as_ref(), c.key.as_ref())
+                            && self.expr(&p.value, &c.value)
+                    })
+            }
+            _ => ComparableExpr::from(pattern) == ComparableExpr::from(code),
+        }
+    }
+
+    fn bind(&mut self, name: &str, code: &'a Expr) -> bool {
+        if matches!(code, Expr::Starred(_)) {
+            return false;
+        }
+        if name == "_" {
+            return true;
+        }
+        if let Some(known) = self.bindings.get(name) {
+            let Binding::Expr(known) = known else {
+                return false;
+            };
+            return ComparableExpr::from(*known) == ComparableExpr::from(code);
+        }
+        self.bindings.bind(name, Binding::Expr(code));
+        true
+    }
+
+    fn optional(&mut self, pattern: Option<&Expr>, code: Option<&'a Expr>) -> bool {
+        match (pattern, code) {
+            (None, None) => true,
+            (Some(pattern), Some(code)) => self.expr(pattern, code),
+            _ => false,
+        }
+    }
+
+    fn exprs(&mut self, pattern: &[Expr], code: &'a [Expr]) -> bool {
+        if let Some((last, before)) = pattern.split_last()
+            && let Some(name) = starred_metavariable(last)
+        {
+            if code.len() < before.len() {
+                return false;
+            }
+            let (head, tail) = code.split_at(before.len());
+            let matched = before.iter().zip(head).all(|(p, c)| self.expr(p, c));
+            if matched && name != "_" {
+                self.bindings.bind(name, Binding::Positional(tail));
+            }
+            return matched;
+        }
+        pattern.len() == code.len() && pattern.iter().zip(code).all(|(p, c)| self.expr(p, c))
+    }
+
+    fn arguments(&mut self, pattern: &ast::Arguments, code: &'a ast::Arguments) -> bool {
+        if !self.exprs(&pattern.args, &code.args) {
+            return false;
+        }
+        let mut remaining: Vec<&'a Keyword> = code.keywords.iter().collect();
+        let mut rest = None;
+        for keyword in &pattern.keywords {
+            if let Some(name) = rest_metavariable(keyword) {
+                rest = Some(name);
+                continue;
+            }
+            let Some(name) = &keyword.arg else {
+                return false;
+            };
+            let Some(position) = remaining
+                .iter()
+                .position(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name.as_str()))
+            else {
+                return false;
+            };
+            let found = remaining.remove(position);
+            if !self.expr(&keyword.value, &found.value) {
+                return false;
+            }
+        }
+        match rest {
+            Some(name) => {
+                if name != "_" {
+                    self.bindings.bind(name, Binding::Keywords(remaining));
+                }
+                true
+            }
+            None => remaining.is_empty(),
+        }
+    }
+}
+
+/// Whether an expression stands for a qualified name; an undotted name stands for the builtin
+/// unless the program binds it.
+pub(crate) fn names(program: &Program, unit: usize, code: &Expr, qualified: &str) -> bool {
+    if !matches!(code, Expr::Name(_) | Expr::Attribute(_)) {
+        return false;
+    }
+    if let Some(found) = program.qualified_name(unit, code) {
+        return found == qualified || found.strip_prefix("builtins.") == Some(qualified);
+    }
+    match code {
+        Expr::Name(name) => name.id.as_str() == qualified && !program.name_is_bound(qualified),
+        _ => false,
+    }
+}

@@ -1,0 +1,286 @@
+//! Applying fixes: as many as fit together, again until nothing changes.
+
+use std::collections::BTreeMap;
+
+use mlem_python::{Edit, EditSet, Program, TextRange, Unit};
+
+use crate::catalogue::Catalogue;
+use crate::finding::{Finding, Fix, Proof};
+use crate::rule::Rule;
+use crate::target::{LiveError, LiveTypes, Question, Target};
+
+/// Rounds after which fixing stops, should rules undo each other.
+const MAX_ROUNDS: usize = 12;
+
+/// Fixes that fit together.
+#[derive(Debug, Default, Clone)]
+pub struct Plan {
+    /// Edits by unit, sorted, none overlapping another.
+    pub edits: BTreeMap<usize, Vec<Edit>>,
+    /// Indices of the findings whose fixes are in it.
+    pub applied: Vec<usize>,
+}
+
+/// Takes the fixes of the findings `filter` accepts, in order, and leaves out those that overlap
+/// one already taken. A fix is taken whole or not at all.
+///
+/// [`Finding::is_applicable`] is the filter of `fix`. A filter that accepts unproven findings
+/// (`--unsafe`) gets their tentative fixes.
+pub fn plan(findings: &[Finding], filter: &dyn Fn(&Finding) -> bool) -> Plan {
+    let mut plan = Plan::default();
+    for (index, finding) in findings.iter().enumerate() {
+        let Some(fix) = finding.any_fix() else {
+            continue;
+        };
+        if filter(finding) && take(&mut plan.edits, fix) {
+            plan.applied.push(index);
+        }
+    }
+    for edits in plan.edits.values_mut() {
+        *edits = merged(std::mem::take(edits));
+    }
+    plan
+}
+
+fn take(taken: &mut BTreeMap<usize, Vec<Edit>>, fix: &Fix) -> bool {
+    let clashes = fix.edits.iter().any(|(unit, edit)| {
+        taken
+            .get(unit)
+            .is_some_and(|edits| edits.iter().any(|other| clash(other, edit)))
+    });
+    if clashes {
+        return false;
+    }
+    for (unit, edit) in &fix.edits {
+        let edits = taken.entry(*unit).or_default();
+        if !(is_import(edit) && edits.contains(edit)) {
+            edits.push(edit.clone());
+        }
+    }
+    true
+}
+
+/// An inserted import line: the same from two fixes is one, two at one place follow each other.
+fn is_import(edit: &Edit) -> bool {
+    edit.range.is_empty() && {
+        let text = edit.text.trim_start();
+        text.starts_with("import ") || text.starts_with("from ")
+    }
+}
+
+fn clash(a: &Edit, b: &Edit) -> bool {
+    if is_import(a) && is_import(b) {
+        return false;
+    }
+    let (x, y) = (a.range, b.range);
+    if x.is_empty() && y.is_empty() {
+        return x == y;
+    }
+    // Edits may touch: an insertion before a token and the replacement of that token compose.
+    x.start() < y.end() && y.start() < x.end()
+}
+
+/// Sorts edits, and joins insertions at one place into one.
+fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
+    edits.sort_by_key(|edit| (edit.range.start(), edit.range.end()));
+    let mut result: Vec<Edit> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        match result.last_mut() {
+            Some(last) if last.range.is_empty() && last.range == edit.range => {
+                last.text.push_str(&edit.text);
+            }
+            _ => result.push(edit),
+        }
+    }
+    result
+}
+
+/// One fix that was applied.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The unit of the finding.
+    pub unit: usize,
+    /// First and last changed line (from 1) in the unit's source before this round of fixes.
+    pub lines: (usize, usize),
+    /// Those lines before.
+    pub before: String,
+    /// Those lines with this fix alone.
+    pub after: String,
+    /// The finding's message.
+    pub message: String,
+    /// How sure it was.
+    pub proof: Proof,
+}
+
+/// What fixing led to.
+#[derive(Debug, Clone)]
+pub struct Fixed {
+    /// The program with the fixes in it.
+    pub program: Program,
+    /// The units that differ from the input.
+    pub changed: Vec<usize>,
+    /// The fixes, in the order they were applied.
+    pub applied: Vec<Applied>,
+}
+
+impl Fixed {
+    /// The sources of all units.
+    pub fn sources(&self) -> Vec<&str> {
+        self.program.units().iter().map(Unit::source).collect()
+    }
+}
+
+/// Checks and fixes until nothing changes any more (at most a fixed number of rounds). A fix after
+/// which a unit no longer parses as well as before is left out.
+///
+/// The live error is looked at in the first round only, since its lines are those of the source
+/// that ran.
+pub fn fix_until_stable(
+    catalogue: &'static Catalogue,
+    program: &Program,
+    target: &dyn Target,
+    live: (Option<&LiveError>, Option<&dyn LiveTypes>),
+    filter: &dyn Fn(&Finding) -> bool,
+) -> Fixed {
+    let mut current = program.clone();
+    let mut applied = Vec::new();
+    let mut seen: Vec<Vec<String>> = Vec::new();
+    for round in 0..MAX_ROUNDS {
+        let question = Question {
+            program: &current,
+            target,
+            error: if round == 0 { live.0 } else { None },
+            types: live.1,
+        };
+        let findings = catalogue.check(&question);
+        let Some((units, mut done)) = apply_round(&current, &findings, filter) else {
+            break;
+        };
+        let sources: Vec<String> = units.iter().map(|u| u.source().to_string()).collect();
+        applied.append(&mut done);
+        current = Program::new(units);
+        // Rules that undo each other would go round for ever.
+        if seen.contains(&sources) {
+            break;
+        }
+        seen.push(sources);
+    }
+    let changed = current
+        .units()
+        .iter()
+        .zip(program.units())
+        .enumerate()
+        .filter(|(_, (new, old))| new.source() != old.source())
+        .map(|(index, _)| index)
+        .collect();
+    Fixed {
+        program: current,
+        changed,
+        applied,
+    }
+}
+
+/// One round; nothing when no fix could be applied.
+fn apply_round(
+    program: &Program,
+    findings: &[Finding],
+    filter: &dyn Fn(&Finding) -> bool,
+) -> Option<(Vec<Unit>, Vec<Applied>)> {
+    let mut left_out: Vec<usize> = Vec::new();
+    loop {
+        let number = |finding: &Finding| {
+            findings
+                .iter()
+                .position(|other| std::ptr::eq(other, finding))
+        };
+        let planned = plan(findings, &|finding| {
+            filter(finding) && number(finding).is_none_or(|at| !left_out.contains(&at))
+        });
+        if planned.applied.is_empty() {
+            return None;
+        }
+        let mut units = program.units().to_vec();
+        let mut broken = None;
+        for (unit, edits) in &planned.edits {
+            let mut set = EditSet::new();
+            let result = set
+                .add_all(edits.iter().cloned())
+                .and_then(|()| set.apply_checked(&program.units()[*unit]));
+            match result {
+                Ok(edited) => units[*unit] = edited,
+                Err(_) => {
+                    broken = Some(*unit);
+                    break;
+                }
+            }
+        }
+        let Some(broken) = broken else {
+            let done = planned
+                .applied
+                .iter()
+                .filter_map(|at| describe(program, &findings[*at]))
+                .collect();
+            return Some((units, done));
+        };
+        // Leave out the first fix that breaks the unit on its own, or else the last one there.
+        let touches = |at: &usize| {
+            findings[*at]
+                .any_fix()
+                .is_some_and(|fix| fix.edits.iter().any(|(unit, _)| *unit == broken))
+        };
+        let there: Vec<usize> = planned.applied.iter().copied().filter(|a| touches(a)).collect();
+        let culprit = there
+            .iter()
+            .find(|at| !parses(program, &findings[**at], broken))
+            .or(there.last());
+        match culprit {
+            Some(at) => left_out.push(*at),
+            None => return None,
+        }
+    }
+}
+
+/// Whether a finding's fix alone leaves a unit as parseable as it was.
+fn parses(program: &Program, finding: &Finding, unit: usize) -> bool {
+    edited(program, finding, unit).is_some()
+}
+
+fn edited(program: &Program, finding: &Finding, unit: usize) -> Option<Unit> {
+    let fix = finding.any_fix()?;
+    let own = fix.edits.iter().filter(|(at, _)| *at == unit);
+    let mut set = EditSet::new();
+    set.add_all(merged(own.map(|(_, edit)| edit.clone()).collect()))
+        .ok()?;
+    set.apply_checked(&program.units()[unit]).ok()
+}
+
+fn describe(program: &Program, finding: &Finding) -> Option<Applied> {
+    let fix = finding.any_fix()?;
+    let unit = finding.unit;
+    let old = &program.units()[unit];
+    let new = edited(program, finding, unit)?;
+    let ranges = fix
+        .edits
+        .iter()
+        .filter(|(at, _)| *at == unit)
+        .map(|(_, edit)| edit.range);
+    let span = ranges.reduce(TextRange::cover).unwrap_or(finding.range);
+    let lines = old.lines(span);
+    let grown = new.source().lines().count() as i64 - old.source().lines().count() as i64;
+    let cut = |source: &str, first: usize, last: i64| {
+        let count = usize::try_from(last - first as i64 + 1).unwrap_or(0);
+        let kept: Vec<&str> = source.lines().skip(first - 1).take(count).collect();
+        kept.join("\n")
+    };
+    Some(Applied {
+        rule: finding.rule,
+        unit,
+        lines,
+        before: cut(old.source(), lines.0, lines.1 as i64),
+        after: cut(new.source(), lines.0, lines.1 as i64 + grown),
+        message: finding.message.clone(),
+        proof: finding.proof.clone(),
+    })
+}

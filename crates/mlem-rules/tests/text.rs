@@ -1,0 +1,158 @@
+//! Every rule's own example: `before` becomes exactly `after`, and `after` is left alone.
+
+use std::collections::BTreeMap;
+
+use mlem_python::{Program, Unit};
+use mlem_rules::{Catalogue, Pins, Rule, Version, fix_until_stable};
+
+/// A target in which the rule applies: the first version it is about.
+fn target(rule: &Rule) -> Pins {
+    let python = if rule.library == "python" {
+        let release = rule.since.release();
+        let part = |at: usize| release.get(at).map_or(0, |n| u8::try_from(*n).unwrap());
+        (part(0), part(1))
+    } else {
+        (3, 12)
+    };
+    Pins {
+        python,
+        packages: BTreeMap::from([(rule.library.clone(), rule.since.clone())]),
+    }
+}
+
+fn program(cells: &[&str]) -> Program {
+    Program::new(cells.iter().map(|cell| Unit::cell(cell.trim_matches('\n'))).collect())
+}
+
+/// The notebook after the rule's fixes (whatever their safety), cell by cell.
+fn fixed(rule: &'static Rule, cells: &[&str]) -> String {
+    let fixed = fix_until_stable(
+        Catalogue::shipped(),
+        &program(cells),
+        &target(rule),
+        (None, None),
+        &|finding| finding.rule.id == rule.id,
+    );
+    fixed.sources().join("\n")
+}
+
+fn findings(rule: &'static Rule, cells: &[&str]) -> usize {
+    let program = program(cells);
+    let target = target(rule);
+    let question = mlem_rules::Question::without_kernel(&program, &target);
+    Catalogue::shipped()
+        .check(&question)
+        .iter()
+        .filter(|finding| finding.rule.id == rule.id)
+        .count()
+}
+
+#[test]
+fn the_shipped_rule_files_are_valid() {
+    let errors: Vec<String> = Catalogue::shipped_errors().iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "\n{}", errors.join("\n"));
+    for rule in Catalogue::shipped().rules() {
+        if let Some(evidence) = &rule.evidence {
+            assert!(regex::Regex::new(evidence).is_ok(), "{}: evidence `{evidence}`", rule.id);
+        }
+    }
+}
+
+#[test]
+fn every_rule_file_is_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
+    let catalogue = include_str!("../src/catalogue.rs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(catalogue.contains(&format!("../rules/{name}")), "{name} is not in FILES");
+    }
+}
+
+#[test]
+fn before_becomes_after() {
+    let mut failures = Vec::new();
+    for rule in Catalogue::shipped().rules() {
+        if findings(rule, &[&rule.setup, &rule.before]) == 0 {
+            failures.push(format!("{} {}: nothing is found in `before`", rule.id, rule.name));
+            continue;
+        }
+        let Some(after) = &rule.after else {
+            continue;
+        };
+        let wanted = program(&[&rule.setup, after]);
+        let wanted: Vec<&str> = wanted.units().iter().map(Unit::source).collect();
+        let wanted = wanted.join("\n");
+        let got = fixed(rule, &[&rule.setup, &rule.before]);
+        if got != wanted {
+            failures.push(format!(
+                "{} {}: `before` becomes\n{}\nand not\n{}",
+                rule.id,
+                rule.name,
+                indented(&got),
+                indented(&wanted)
+            ));
+        }
+        if fixed(rule, &[&rule.setup, after]) != wanted {
+            failures.push(format!("{} {}: `after` is changed again", rule.id, rule.name));
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
+}
+
+#[test]
+fn rules_do_not_apply_outside_their_window() {
+    for rule in Catalogue::shipped().rules() {
+        let mut outside = target(rule);
+        outside.packages.clear();
+        if rule.library == "python" {
+            outside.python = (2, 7);
+        }
+        assert!(!rule.applies_to(&outside), "{}: applies without {}", rule.id, rule.library);
+        if let Some(until) = &rule.until {
+            outside.packages.insert(rule.library.clone(), until.clone());
+            assert!(!rule.applies_to(&outside), "{}: applies to {until}", rule.id);
+        }
+        let old: Version = "0.0.1".parse().unwrap();
+        outside.packages.insert(rule.library.clone(), old);
+        assert!(!rule.applies_to(&outside), "{}: applies to 0.0.1", rule.id);
+    }
+}
+
+#[test]
+fn all_rules_together_settle() {
+    let newest: Version = "9999".parse().unwrap();
+    let mut target = Pins {
+        python: (3, 12),
+        packages: BTreeMap::new(),
+    };
+    for rule in Catalogue::shipped().rules() {
+        target.packages.insert(rule.library.clone(), newest.clone());
+    }
+    for rule in Catalogue::shipped().rules() {
+        let Some(after) = &rule.after else {
+            continue;
+        };
+        if !rule.applies_to(&target) {
+            continue;
+        }
+        let once = fix_until_stable(
+            Catalogue::shipped(),
+            &program(&[&rule.setup, after]),
+            &target,
+            (None, None),
+            &|_| true,
+        );
+        let again = fix_until_stable(
+            Catalogue::shipped(),
+            &once.program,
+            &target,
+            (None, None),
+            &|_| true,
+        );
+        assert!(again.applied.is_empty(), "{}: rules undo each other in\n{after}", rule.id);
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
