@@ -1,16 +1,24 @@
 //! Distributions, locks, interpreters: what a notebook needs, and what an interpreter has.
 
 mod distribution;
+mod environment;
 mod interpreter;
+mod knowledge;
 mod lock;
 mod process;
 mod releases;
 mod requirement;
+mod resolve;
 mod uv;
 
 pub use distribution::Distribution;
+pub use environment::{
+    Environment, EnvironmentError, EnvironmentSpec, PythonChoice, Step, Wanted, build, existing, install_missing,
+};
 pub use interpreter::{Interpreter, InterpreterError};
+pub use knowledge::{Knowledge, Offer};
 pub use lock::{Lock, Pin};
 pub use releases::{Releases, newest_releases};
 pub use requirement::{Requirement, RequirementError, RequirementsFile, RequirementsFileError, read_requirements};
+pub use resolve::{Dropped, PassedOver, Suspect};
 pub use uv::{Uv, UvMissing};
