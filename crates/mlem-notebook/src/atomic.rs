@@ -43,7 +43,11 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut temporary = builder.tempfile_in(folder).map_err(|error| {
-        let reason = if error.kind() == io::ErrorKind::NotFound { "there is no such folder".into() } else { error.to_string() };
+        let reason = if error.kind() == io::ErrorKind::NotFound {
+            "there is no such folder".into()
+        } else {
+            error.to_string()
+        };
         io::Error::new(error.kind(), format!("cannot create a file in `{}`: {reason}", folder.display()))
     })?;
     temporary.write_all(bytes)?;

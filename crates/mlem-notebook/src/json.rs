@@ -213,7 +213,13 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Passes over any value without building it.
+    /// Passes over any value.
+    pub(crate) fn pass_over(&mut self) -> Result<(), Syntax> {
+        self.skip()?;
+        Ok(())
+    }
+
+    /// Passes over any value without building it; returns where it is.
     pub(crate) fn skip(&mut self) -> Result<Span, Syntax> {
         match self.kind()? {
             Kind::Object => {
@@ -235,7 +241,7 @@ impl<'t> Scanner<'t> {
                 self.depth -= 1;
                 Ok(start..self.at)
             }
-            Kind::Array => self.elements(|scanner, _| scanner.skip().map(drop)),
+            Kind::Array => self.elements(|scanner, _| scanner.pass_over()),
             Kind::String => self.skip_string(),
             Kind::Number => self.number(),
             Kind::Bool | Kind::Null => self.word(),

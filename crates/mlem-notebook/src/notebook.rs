@@ -143,7 +143,10 @@ impl Notebook {
     }
 
     /// A notebook from text that this crate has just written.
-    #[expect(clippy::expect_used, reason = "every member is written right above; the tests cover all writers")]
+    #[expect(
+        clippy::expect_used,
+        reason = "every member is written right above; the tests cover all writers"
+    )]
     pub(crate) fn of_own_making(text: String, name: &Path) -> Notebook {
         Notebook::parse(text, name).expect("a notebook of nbformat 4.5")
     }
@@ -199,7 +202,8 @@ impl Notebook {
             }
             None => {
                 let object = place.object.clone();
-                let value = if self.style().indent.is_some() { crate::output::split(source) } else { source.into() };
+                let value =
+                    if self.style().indent.is_some() { crate::output::split(source) } else { source.into() };
                 self.insert(&object, Slot::Source, key, &value);
             }
         }
@@ -222,7 +226,8 @@ impl Notebook {
             None if v3 && execution_count.is_none() => {}
             None => self.insert(&place.object, Slot::ExecutionCount, count_key, &count),
         }
-        let list: Value = outputs.iter().map(|output| if v3 { output.to_value_v3() } else { output.to_value() }).collect();
+        let list: Value =
+            outputs.iter().map(|output| if v3 { output.to_value_v3() } else { output.to_value() }).collect();
         match place.outputs {
             Some(span) => {
                 let mut text = String::new();
@@ -317,7 +322,11 @@ impl Notebook {
     fn insert(&mut self, object: &ObjectPlace, slot: Slot, key: &str, value: &Value) {
         let style = self.style();
         let mut text = String::from(",");
-        text.push_str(lead(&self.text, object.first_key).unwrap_or(if style.comma == "," { "" } else { " " }));
+        text.push_str(lead(&self.text, object.first_key).unwrap_or(if style.comma == "," {
+            ""
+        } else {
+            " "
+        }));
         style.string(&mut text, key);
         text.push_str(style.colon);
         style.value(&mut text, value, margin(&self.text, object.first_key));
@@ -463,8 +472,11 @@ fn edited_object(text: &str, span: &Span, mut edits: Map<String, Value>, style: 
 
 impl KernelClaims {
     fn language(&self, cells: &[Cell]) -> Language {
-        let cell_language = cells.iter().filter(|cell| cell.is_code()).find_map(|cell| cell.language.as_deref());
-        let named = [&self.info_name, &self.spec_language, &self.metadata_language].into_iter().find_map(Option::as_deref);
+        let cell_language =
+            cells.iter().filter(|cell| cell.is_code()).find_map(|cell| cell.language.as_deref());
+        let named = [&self.info_name, &self.spec_language, &self.metadata_language]
+            .into_iter()
+            .find_map(Option::as_deref);
         if let Some(name) = named.or(cell_language) {
             return match name.to_ascii_lowercase().as_str() {
                 "python" | "ipython" | "python2" | "python3" | "ipython2" | "ipython3" => Language::Python,
@@ -501,7 +513,11 @@ fn decode(bytes: Vec<u8>, file: &Path) -> Result<String, NotebookError> {
         let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         let byte = bytes.get(at).copied().unwrap_or(0);
         let looks_like_json = bytes.trim_ascii_start().first() == Some(&b'{');
-        let guess = if looks_like_json { "; it may be Latin-1 or Windows-1252: save it as UTF-8" } else { "; it looks like binary data" };
+        let guess = if looks_like_json {
+            "; it may be Latin-1 or Windows-1252: save it as UTF-8"
+        } else {
+            "; it looks like binary data"
+        };
         refused(format!("byte 0x{byte:02x} in line {line}{guess}"))
     })
 }

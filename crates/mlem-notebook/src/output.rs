@@ -83,6 +83,14 @@ fn object(value: Option<&Value>) -> Map<String, Value> {
     value.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
+/// The metadata of a rich output; what nbformat 3 keeps by short name gets its MIME type.
+fn rich_metadata(output: &Value) -> Map<String, Value> {
+    object(output.get("metadata"))
+        .into_iter()
+        .map(|(key, value)| (long_name(&key).to_owned(), value))
+        .collect()
+}
+
 fn string(value: Option<&Value>) -> String {
     value.and_then(joined).unwrap_or_default()
 }
@@ -95,24 +103,34 @@ impl Output {
         Some(match kind {
             "stream" => Output::Stream {
                 // nbformat 3 calls the stream's name `stream`.
-                name: value.get("name").or_else(|| value.get("stream")).and_then(Value::as_str).unwrap_or("stdout").into(),
+                name: value
+                    .get("name")
+                    .or_else(|| value.get("stream"))
+                    .and_then(Value::as_str)
+                    .unwrap_or("stdout")
+                    .into(),
                 text: string(value.get("text")),
             },
             "display_data" => Output::DisplayData {
                 data: bundle(value),
-                metadata: object(value.get("metadata")),
+                metadata: rich_metadata(value),
                 display_id: value.pointer("/transient/display_id").and_then(Value::as_str).map(str::to_owned),
             },
             "execute_result" | "pyout" => Output::ExecuteResult {
-                execution_count: value.get("execution_count").or_else(|| value.get("prompt_number")).and_then(Value::as_u64),
+                execution_count: value
+                    .get("execution_count")
+                    .or_else(|| value.get("prompt_number"))
+                    .and_then(Value::as_u64),
                 data: bundle(value),
-                metadata: object(value.get("metadata")),
+                metadata: rich_metadata(value),
             },
             "error" | "pyerr" => Output::Error {
                 ename: string(value.get("ename")),
                 evalue: string(value.get("evalue")),
                 traceback: match value.get("traceback") {
-                    Some(Value::Array(lines)) => lines.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                    Some(Value::Array(lines)) => {
+                        lines.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+                    }
                     Some(Value::String(text)) => vec![text.clone()],
                     _ => Vec::new(),
                 },
@@ -124,7 +142,9 @@ impl Output {
     /// The output as nbformat 4 stores it: keys sorted, text as a list of lines, no `transient`.
     pub fn to_value(&self) -> Value {
         match self {
-            Output::Stream { name, text } => json!({"name": name, "output_type": "stream", "text": split(text)}),
+            Output::Stream { name, text } => {
+                json!({"name": name, "output_type": "stream", "text": split(text)})
+            }
             Output::DisplayData { data, metadata, .. } => {
                 json!({"data": split_bundle(data), "metadata": metadata, "output_type": "display_data"})
             }
@@ -151,13 +171,13 @@ impl Output {
             }
             Output::DisplayData { data, metadata, .. } => {
                 let mut members = split_bundle_v3(data);
-                members.insert("metadata".into(), metadata.clone().into());
+                members.insert("metadata".into(), short_keys(metadata).into());
                 members.insert("output_type".into(), "display_data".into());
                 members
             }
             Output::ExecuteResult { execution_count, data, metadata } => {
                 let mut members = split_bundle_v3(data);
-                members.insert("metadata".into(), metadata.clone().into());
+                members.insert("metadata".into(), short_keys(metadata).into());
                 members.insert("output_type".into(), "pyout".into());
                 if let Some(count) = execution_count {
                     members.insert("prompt_number".into(), (*count).into());
@@ -182,7 +202,10 @@ fn bundle(output: &Value) -> MimeBundle {
     }
     let Value::Object(members) = output else { return bundle };
     for (key, value) in members {
-        if matches!(key.as_str(), "output_type" | "prompt_number" | "execution_count" | "metadata" | "transient") {
+        if matches!(
+            key.as_str(),
+            "output_type" | "prompt_number" | "execution_count" | "metadata" | "transient"
+        ) {
             continue;
         }
         let mime = long_name(key);
@@ -202,6 +225,14 @@ pub(crate) fn long_name(key: &str) -> &str {
     SHORT_NAMES.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
 }
 
+fn short_name(mime: &str) -> &str {
+    SHORT_NAMES.iter().find(|(_, long)| *long == mime).map_or(mime, |(short, _)| short)
+}
+
+fn short_keys(map: &Map<String, Value>) -> Map<String, Value> {
+    map.iter().map(|(key, value)| (short_name(key).to_owned(), value.clone())).collect()
+}
+
 /// A bundle as nbformat writes it: textual types as lists of lines.
 fn split_bundle(data: &MimeBundle) -> Map<String, Value> {
     let mut written: Map<String, Value> = data
@@ -218,14 +249,13 @@ fn split_bundle(data: &MimeBundle) -> Map<String, Value> {
 fn split_bundle_v3(data: &MimeBundle) -> Map<String, Value> {
     data.iter()
         .map(|(mime, value)| {
-            let short = SHORT_NAMES.iter().find(|(_, long)| long == mime).map_or(mime.as_str(), |(short, _)| short);
             let value = match value {
                 Value::String(text) if is_split_mime(mime) => split(text),
                 // nbformat 3 holds JSON as text.
                 other if mime == "application/json" => Value::String(other.to_string()),
                 other => other.clone(),
             };
-            (short.to_owned(), value)
+            (short_name(mime).to_owned(), value)
         })
         .collect()
 }

@@ -81,18 +81,25 @@ pub(crate) fn take_apart(text: &Arc<String>, file: &Path) -> Result<Parts, Noteb
     let mut root = Root::default();
     let mut scanner = Scanner::new(text, 0);
     let scanned = root.scan(&mut scanner).and_then(|()| Ok(scanner.end()?));
-    let not_a_notebook = |reason: &str| NotebookError::NotANotebook { file: file.to_owned(), reason: reason.into() };
+    let not_a_notebook =
+        |reason: &str| NotebookError::NotANotebook { file: file.to_owned(), reason: reason.into() };
     match scanned {
         Ok(()) => {}
         Err(Problem::Syntax(syntax)) => return Err(json_error(text, file, &syntax)),
         Err(Problem::Shape { pointer, .. }) if pointer.is_empty() => {
-            return Err(not_a_notebook("the document is not an object"));
+            let mut scanner = Scanner::new(text, 0);
+            return Err(match scanner.skip().and_then(|_| scanner.end()) {
+                Ok(()) => not_a_notebook("the document is not an object"),
+                Err(syntax) => json_error(text, file, &syntax),
+            });
         }
         Err(Problem::Shape { pointer, reason }) => {
             // A version that is not supported explains an unknown shape better than the shape.
             let mut scanner = Scanner::new(text, 0);
             let mut versions = Versions::default();
-            let whole = scanner.members(|scanner, key| versions.member(scanner, &key.name)).and_then(|_| Ok(scanner.end()?));
+            let whole = scanner
+                .members(|scanner, key| versions.member(scanner, &key.name))
+                .and_then(|_| Ok(scanner.end()?));
             if let Err(Problem::Syntax(syntax)) = whole {
                 return Err(json_error(text, file, &syntax));
             }
@@ -119,8 +126,11 @@ pub(crate) fn take_apart(text: &Arc<String>, file: &Path) -> Result<Parts, Noteb
         Some(nbformat) => return Err(NotebookError::Version { file: file.to_owned(), nbformat }),
     };
     let major = if root.versions.nbformat == Some(3) { 3 } else { 4 };
-    let (cells, places) =
-        drafts.into_iter().enumerate().map(|(index, draft)| draft.finish(CellIndex(index), major, text)).unzip();
+    let (cells, places) = drafts
+        .into_iter()
+        .enumerate()
+        .map(|(index, draft)| draft.finish(CellIndex(index), major, text))
+        .unzip();
     Ok(Parts {
         nbformat: (major, root.versions.minor),
         root: root.place,
@@ -172,9 +182,10 @@ impl Versions {
                 }
             }
             "nbformat_minor" => {
-                self.minor = scanner.value()?.as_u64().and_then(|minor| u32::try_from(minor).ok()).unwrap_or(0);
+                self.minor =
+                    scanner.value()?.as_u64().and_then(|minor| u32::try_from(minor).ok()).unwrap_or(0);
             }
-            _ => drop(scanner.skip()?),
+            _ => scanner.pass_over()?,
         }
         Ok(())
     }
@@ -233,7 +244,7 @@ impl KernelClaims {
                             "name" => self.spec_name = text(scanner)?,
                             "display_name" => self.spec_display_name = text(scanner)?,
                             "language" => self.spec_language = text(scanner)?,
-                            _ => drop(scanner.skip()?),
+                            _ => scanner.pass_over()?,
                         }
                         Ok(())
                     })?;
@@ -243,14 +254,14 @@ impl KernelClaims {
                         match &*key.name {
                             "name" => self.info_name = text(scanner)?,
                             "version" => self.info_version = text(scanner)?,
-                            _ => drop(scanner.skip()?),
+                            _ => scanner.pass_over()?,
                         }
                         Ok(())
                     })?;
                 }
                 // IJulia's notebooks of nbformat 3 name the language here.
                 ("language", Kind::String) => self.metadata_language = text(scanner)?,
-                _ => drop(scanner.skip()?),
+                _ => scanner.pass_over()?,
             }
             Ok(())
         })
@@ -334,7 +345,12 @@ impl<'t> Draft<'t> {
         Ok(draft)
     }
 
-    fn member(&mut self, scanner: &mut Scanner<'t>, name: &str, pointer: &dyn Fn() -> String) -> Result<(), Problem> {
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'t>,
+        name: &str,
+        pointer: &dyn Fn() -> String,
+    ) -> Result<(), Problem> {
         match name {
             "cell_type" => {
                 if scanner.kind()? != Kind::String {
@@ -347,7 +363,10 @@ impl<'t> Draft<'t> {
                     "raw" => CellKind::Raw,
                     "heading" => CellKind::Heading,
                     other => {
-                        return shape(&format!("{}/cell_type", pointer()), format!("unknown cell type `{other}`"));
+                        return shape(
+                            &format!("{}/cell_type", pointer()),
+                            format!("unknown cell type `{other}`"),
+                        );
                     }
                 });
             }
@@ -370,7 +389,7 @@ impl<'t> Draft<'t> {
             "id" => self.id = text(scanner)?,
             "language" => self.language = text(scanner)?,
             "level" => self.level = scanner.value()?.as_u64().and_then(|level| u8::try_from(level).ok()),
-            _ => drop(scanner.skip()?),
+            _ => scanner.pass_over()?,
         }
         Ok(())
     }
@@ -402,7 +421,8 @@ impl<'t> Draft<'t> {
         let code_of_v3 = major == 3 && kind == CellKind::Code;
         let source = if code_of_v3 { self.input } else { self.source };
         let execution_count = if code_of_v3 { self.prompt_number } else { self.execution_count };
-        let (source_span, source) = source.map_or((None, String::new()), |(span, text)| (Some(span), text.into_owned()));
+        let (source_span, source) =
+            source.map_or((None, String::new()), |(span, text)| (Some(span), text.into_owned()));
         let (count_span, count) = execution_count.map_or((None, None), |(span, count)| (Some(span), count));
         let outputs = match &self.outputs {
             Some(span) if kind == CellKind::Code => Outputs::Stored(Arc::clone(text), span.clone()),
@@ -458,7 +478,10 @@ fn is_error_output(scanner: &mut Scanner<'_>) -> Result<bool, Problem> {
 }
 
 /// A source: one string or a list of lines.
-fn source<'t>(scanner: &mut Scanner<'t>, pointer: &dyn Fn() -> String) -> Result<(Span, Cow<'t, str>), Problem> {
+fn source<'t>(
+    scanner: &mut Scanner<'t>,
+    pointer: &dyn Fn() -> String,
+) -> Result<(Span, Cow<'t, str>), Problem> {
     match scanner.kind()? {
         Kind::String => {
             let start = scanner.offset();
@@ -480,6 +503,8 @@ fn source<'t>(scanner: &mut Scanner<'t>, pointer: &dyn Fn() -> String) -> Result
             })?;
             Ok((span, Cow::Owned(text)))
         }
-        kind => shape(&pointer(), format!("expected a string or a list of lines, found {}", kind.described())),
+        kind => {
+            shape(&pointer(), format!("expected a string or a list of lines, found {}", kind.described()))
+        }
     }
 }

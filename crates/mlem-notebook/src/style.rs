@@ -30,7 +30,8 @@ impl Style {
         let lead = &inside[..inside.len() - inside.trim_start().len()];
         let indent = lead.rfind('\n').map(|at| lead[at + 1..].to_owned());
         // The first key of a notebook is a plain name, so its closing quote is the next quote.
-        let after_key = inside.trim_start().get(1..).and_then(|key| key.split_once('"')).map_or("", |(_, rest)| rest);
+        let after_key =
+            inside.trim_start().get(1..).and_then(|key| key.split_once('"')).map_or("", |(_, rest)| rest);
         let colon = match after_key.as_bytes() {
             [b' ', b':', b' ', ..] => " : ",
             [b':', b' ' | b'\n' | b'\r', ..] | [] => ": ",
@@ -74,7 +75,9 @@ impl Style {
         match value {
             Value::String(text) => self.string(out, text),
             Value::Array(list) if !list.is_empty() => {
-                self.sequence(out, ['[', ']'], margin, list, |out, item, margin| self.value(out, item, margin));
+                self.sequence(out, ['[', ']'], margin, list, |out, item, margin| {
+                    self.value(out, item, margin)
+                });
             }
             Value::Object(map) if !map.is_empty() => {
                 self.sequence(out, ['{', '}'], margin, map, |out, (key, item), margin| {
@@ -117,7 +120,8 @@ impl Style {
 }
 
 fn push_escape(out: &mut String, unit: u16) {
-    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     out.push_str("\\u");
     for shift in [12, 8, 4, 0] {
         out.push(DIGITS[usize::from(unit >> shift & 0xf)]);
@@ -129,6 +133,7 @@ fn escapes_beyond_ascii(text: &str) -> bool {
     text.match_indices("\\u").any(|(at, _)| {
         // An even run of backslashes before it means that this one is itself escaped.
         let run = text.as_bytes()[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
-        run % 2 == 0 && text.get(at + 2..at + 6).is_some_and(|digits| !digits.starts_with("00") || digits >= "0080")
+        run % 2 == 0
+            && text.get(at + 2..at + 6).is_some_and(|digits| !digits.starts_with("00") || digits >= "0080")
     })
 }

@@ -9,7 +9,9 @@ use crate::style::Style;
 /// The text of an nbformat 4.5 notebook with the content of an nbformat 3 one.
 pub(crate) fn to_4_5(text: &str) -> String {
     // The caller has read the text as a notebook: it is JSON and an object.
-    let Value::Object(mut old) = Scanner::new(text, 0).value().unwrap_or_default() else { return String::new() };
+    let Value::Object(mut old) = Scanner::new(text, 0).value().unwrap_or_default() else {
+        return String::new();
+    };
     let mut metadata = match old.remove("metadata") {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),
@@ -115,7 +117,9 @@ fn upgraded_output(output: Value) -> Value {
                 new.insert("execution_count".into(), output.remove("prompt_number").unwrap_or(Value::Null));
             }
             let metadata = match output.remove("metadata") {
-                Some(Value::Object(metadata)) => metadata.into_iter().map(|(key, value)| (long_name(&key).to_owned(), value)).collect(),
+                Some(Value::Object(metadata)) => {
+                    metadata.into_iter().map(|(key, value)| (long_name(&key).to_owned(), value)).collect()
+                }
                 _ => Map::new(),
             };
             new.insert("metadata".into(), Value::Object(metadata));

@@ -8,24 +8,150 @@ use std::str::Chars;
 /// these are hidden in comments and brought back from there: a comment such as `# %d items` in a
 /// script of other origin must stay a comment.
 const MAGICS: &[&str] = &[
-    "alias", "alias_magic", "autoawait", "autocall", "autoindent", "automagic", "autoreload", "autosave", "bash",
-    "bookmark", "capture", "cat", "cd", "clear", "cls", "code_wrap", "colors", "conda", "config", "connect_info",
-    "cp", "cython", "debug", "dhist", "dirs", "doctest_mode", "ed", "edit", "env", "file", "gui", "hist", "history",
-    "html", "HTML", "install_ext", "javascript", "js", "killbgscripts", "latex", "ldir", "less", "lf", "lk", "ll",
-    "load", "load_ext", "loadpy", "logoff", "logon", "logstart", "logstate", "logstop", "lprun", "ls", "lsmagic",
-    "lx", "macro", "magic", "mamba", "man", "markdown", "matplotlib", "memit", "micromamba", "mkdir", "more",
-    "mprun", "mv", "notebook", "page", "pastebin", "pdb", "pdef", "pdoc", "perl", "pfile", "pinfo", "pinfo2", "pip",
-    "popd", "pprint", "precision", "profile", "prun", "psearch", "psource", "pushd", "pwd", "pycat", "pylab",
-    "pypy", "python", "python2", "python3", "qtconsole", "quickref", "R", "recall", "rehashx", "reload_ext", "rep",
-    "rerun", "reset", "reset_selective", "rm", "rmdir", "Rpush", "Rpull", "ruby", "run", "save", "sc", "script",
-    "set_env", "sh", "sql", "store", "subplots", "svg", "SVG", "sx", "system", "tb", "tensorboard",
-    "tensorflow_version", "time", "timeit", "unalias", "unload_ext", "uv", "watermark", "who", "who_ls", "whos",
-    "writefile", "xdel", "xmode",
+    "alias",
+    "alias_magic",
+    "autoawait",
+    "autocall",
+    "autoindent",
+    "automagic",
+    "autoreload",
+    "autosave",
+    "bash",
+    "bookmark",
+    "capture",
+    "cat",
+    "cd",
+    "clear",
+    "cls",
+    "code_wrap",
+    "colors",
+    "conda",
+    "config",
+    "connect_info",
+    "cp",
+    "cython",
+    "debug",
+    "dhist",
+    "dirs",
+    "doctest_mode",
+    "ed",
+    "edit",
+    "env",
+    "file",
+    "gui",
+    "hist",
+    "history",
+    "html",
+    "HTML",
+    "install_ext",
+    "javascript",
+    "js",
+    "killbgscripts",
+    "latex",
+    "ldir",
+    "less",
+    "lf",
+    "lk",
+    "ll",
+    "load",
+    "load_ext",
+    "loadpy",
+    "logoff",
+    "logon",
+    "logstart",
+    "logstate",
+    "logstop",
+    "lprun",
+    "ls",
+    "lsmagic",
+    "lx",
+    "macro",
+    "magic",
+    "mamba",
+    "man",
+    "markdown",
+    "matplotlib",
+    "memit",
+    "micromamba",
+    "mkdir",
+    "more",
+    "mprun",
+    "mv",
+    "notebook",
+    "page",
+    "pastebin",
+    "pdb",
+    "pdef",
+    "pdoc",
+    "perl",
+    "pfile",
+    "pinfo",
+    "pinfo2",
+    "pip",
+    "popd",
+    "pprint",
+    "precision",
+    "profile",
+    "prun",
+    "psearch",
+    "psource",
+    "pushd",
+    "pwd",
+    "pycat",
+    "pylab",
+    "pypy",
+    "python",
+    "python2",
+    "python3",
+    "qtconsole",
+    "quickref",
+    "R",
+    "recall",
+    "rehashx",
+    "reload_ext",
+    "rep",
+    "rerun",
+    "reset",
+    "reset_selective",
+    "rm",
+    "rmdir",
+    "Rpush",
+    "Rpull",
+    "ruby",
+    "run",
+    "save",
+    "sc",
+    "script",
+    "set_env",
+    "sh",
+    "sql",
+    "store",
+    "subplots",
+    "svg",
+    "SVG",
+    "sx",
+    "system",
+    "tb",
+    "tensorboard",
+    "tensorflow_version",
+    "time",
+    "timeit",
+    "unalias",
+    "unload_ext",
+    "uv",
+    "watermark",
+    "who",
+    "who_ls",
+    "whos",
+    "writefile",
+    "xdel",
+    "xmode",
 ];
 
 /// Whether the text behind a `%` or `%%` starts with a known magic.
 fn names_magic(text: &str) -> bool {
-    let end = text.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(text.len());
+    let end =
+        text.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(text.len());
     MAGICS.contains(&&text[..end])
 }
 
@@ -96,7 +222,7 @@ pub(super) fn to_calls(source: &str) -> String {
         let (line, body) = magic.split_once('\n').unwrap_or((magic, ""));
         let (name, argument) = line.trim_end().split_once(' ').unwrap_or((line.trim_end(), ""));
         let body = if body.ends_with('\n') { body.to_owned() } else { format!("{body}\n") };
-        let [name, argument, body] = [name, argument.trim_start(), &body].map(quoted);
+        let [name, argument, body] = [name, argument, &body].map(quoted);
         return format!("get_ipython().run_cell_magic({name}, {argument}, {body})");
     }
     let mut openings = Openings::default();
@@ -146,7 +272,7 @@ fn call_of(line: &str) -> Option<String> {
 fn line_magic(text: &str) -> String {
     let text = text.trim_end();
     let (name, argument) = text.split_once(' ').unwrap_or((text, ""));
-    format!("get_ipython().run_line_magic({}, {})", quoted(name), quoted(argument.trim_start()))
+    format!("get_ipython().run_line_magic({}, {})", quoted(name), quoted(argument))
 }
 
 /// `?name`, `??name`, `name?` and `name??`: the name and the number of question marks.
@@ -198,7 +324,8 @@ pub(super) fn from_calls(source: &str) -> String {
 
 /// The string arguments of `get_ipython().METHOD('…', '…')`, if the text is exactly that call.
 fn call(text: &str, method: &str) -> Option<Vec<String>> {
-    let arguments = text.strip_prefix("get_ipython().")?.strip_prefix(method)?.strip_prefix('(')?.strip_suffix(')')?;
+    let arguments =
+        text.strip_prefix("get_ipython().")?.strip_prefix(method)?.strip_prefix('(')?.strip_suffix(')')?;
     let mut characters = arguments.chars().peekable();
     let mut values = Vec::new();
     loop {

@@ -78,14 +78,18 @@ fn heading(cell: &Cell) -> String {
 
 /// A text as comments; `empty` is written for an empty line.
 fn commented(text: &str, empty: &str) -> String {
-    let lines: Vec<String> =
-        text.split('\n').map(|line| if line.is_empty() { empty.to_owned() } else { format!("# {line}") }).collect();
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| if line.is_empty() { empty.to_owned() } else { format!("# {line}") })
+        .collect();
     lines.join("\n")
 }
 
 /// The text in comments.
 fn uncommented(text: &str) -> String {
-    let lines: Vec<&str> =
-        text.split('\n').map(|line| line.strip_prefix("# ").or_else(|| line.strip_prefix('#')).unwrap_or(line)).collect();
+    let lines: Vec<&str> = text
+        .split('\n')
+        .map(|line| line.strip_prefix("# ").or_else(|| line.strip_prefix('#')).unwrap_or(line))
+        .collect();
     lines.join("\n")
 }

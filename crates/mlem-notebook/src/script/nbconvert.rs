@@ -12,8 +12,11 @@ pub(crate) fn write(notebook: &Notebook) -> String {
         match cell.kind {
             CellKind::Code => {
                 // nbconvert writes a blank for "never executed".
-                let count = cell.execution_count.map_or_else(|| " ".to_owned(), |count| count.to_string());
-                text.push_str(&format!("# In[{count}]:\n\n\n{}\n\n\n", magic::to_calls(&cell.source)));
+                let count = cell.execution_count.filter(|count| *count > 0);
+                let count = count.map_or_else(|| " ".to_owned(), |count| count.to_string());
+                let source = magic::to_calls(&cell.source);
+                let end = if source.ends_with('\n') { "" } else { "\n" };
+                text.push_str(&format!("# In[{count}]:\n\n\n{source}{end}\n\n"));
             }
             CellKind::Markdown => text.push_str(&format!("{}\n\n", commented(&cell.source, "# "))),
             CellKind::Heading => text.push_str(&format!("{}\n\n", commented(&super::heading(cell), "# "))),
@@ -23,18 +26,22 @@ pub(crate) fn write(notebook: &Notebook) -> String {
     text
 }
 
-/// The number in a prompt line: `# In[3]:`, `# In [3]:`, `# In[ ]:`.
+/// The number in a prompt line: `# In[3]:`, `# In[ ]:`.
 fn prompt(line: &str) -> Option<Option<u64>> {
-    let rest = line.strip_prefix("# In")?.trim_start().strip_prefix('[')?;
+    let rest = line.strip_prefix("# In[")?;
     let (number, after) = rest.split_once(']')?;
     let number = number.trim();
     let known = number.is_empty() || number == "*" || number.bytes().all(|byte| byte.is_ascii_digit());
     (known && matches!(after.trim_end(), "" | ":")).then(|| number.parse().ok())
 }
 
-/// Whether a text is such a script.
+/// Whether a text is such a script. One without code cells has nbconvert's header and comments.
 pub(super) fn recognises(text: &str) -> bool {
-    text.lines().any(|line| prompt(line).is_some())
+    let markdown_only = || {
+        text.starts_with("#!/usr/bin/env python\n# coding: utf-8\n")
+            && text.lines().all(|line| line.is_empty() || line.starts_with('#'))
+    };
+    text.lines().any(|line| prompt(line).is_some()) || markdown_only()
 }
 
 /// The cells of such a script.
@@ -79,7 +86,10 @@ fn finish(prompt: Option<Option<u64>>, lines: &[&str], cells: &mut Vec<ScriptCel
 }
 
 fn is_header(line: &str) -> bool {
-    line.is_empty() || line.starts_with("#!") || line.contains("coding: utf-8") || line.contains("coding: UTF-8")
+    line.is_empty()
+        || line.starts_with("#!")
+        || line.contains("coding: utf-8")
+        || line.contains("coding: UTF-8")
 }
 
 /// Splits the Markdown cells at the end off. At the top of the file (`top`) comments need no empty
@@ -99,10 +109,14 @@ fn split_tail<'l>(lines: &'l [&'l str], top: bool) -> (&'l [&'l str], Vec<Script
         }
         empty = 0;
     }
-    let is_comment = |(start, end, _): &(usize, usize, usize)| lines[*start..*end].iter().all(|line| line.starts_with('#'));
+    let is_comment = |(start, end, _): &(usize, usize, usize)| {
+        lines[*start..*end].iter().all(|line| line.starts_with('#'))
+    };
     let trailing = blocks.iter().rev().take_while(|block| is_comment(block)).count();
     let trailing = &blocks[blocks.len() - trailing..];
-    let first = trailing.iter().position(|(start, _, empty)| *empty >= 2 || (top && (*start == 0 || blocks.len() == trailing.len())));
+    let first = trailing.iter().position(|(start, _, empty)| {
+        *empty >= 2 || (top && (*start == 0 || blocks.len() == trailing.len()))
+    });
     let Some(first) = first else { return (lines, Vec::new()) };
     let markdown = trailing[first..].iter().map(|(start, end, _)| ScriptCell {
         kind: "markdown",

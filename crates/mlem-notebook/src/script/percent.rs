@@ -70,9 +70,9 @@ fn scalar(text: &str) -> String {
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
 }
 
-/// Whether a text is in percent format.
+/// Whether a text is in percent format; one without cells has at least the header.
 pub(super) fn recognises(text: &str) -> bool {
-    text.lines().any(|line| marker(line).is_some())
+    text.lines().any(|line| marker(line).is_some()) || text.starts_with("# ---\n# jupyter:\n")
 }
 
 /// The cells and the notebook's metadata.
@@ -116,7 +116,11 @@ fn cell(options: &str, lines: &[&str]) -> ScriptCell {
             None => ("code", options),
         },
     };
-    let source = if kind == "code" { magic::uncomment(source) } else { docstring(source).unwrap_or_else(|| uncommented(source)) };
+    let source = if kind == "code" {
+        magic::uncomment(source)
+    } else {
+        docstring(source).unwrap_or_else(|| uncommented(source))
+    };
     ScriptCell { kind, source, metadata: metadata(options), execution_count: None }
 }
 
@@ -172,8 +176,12 @@ fn split_header(text: &str) -> (Value, &str) {
             inside = key == "kernelspec";
         } else if inside {
             let value = value.trim();
-            let quoted = ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
-            kernelspec.insert(key.to_owned(), quoted.map_or_else(|| value.into(), |text| text.replace("''", "'")).into());
+            let quoted =
+                ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            kernelspec.insert(
+                key.to_owned(),
+                quoted.map_or_else(|| value.into(), |text| text.replace("''", "'")).into(),
+            );
         }
     }
     let metadata = if kernelspec.is_empty() { json!({}) } else { json!({"kernelspec": kernelspec}) };
