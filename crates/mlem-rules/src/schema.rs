@@ -109,6 +109,17 @@ pub enum Safety {
     Unsafe,
 }
 
+impl Safety {
+    /// The word that rule files and reports use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Safety::Safe => "safe",
+            Safety::SafeWithEvidence => "safe-with-evidence",
+            Safety::Unsafe => "unsafe",
+        }
+    }
+}
+
 /// What a fix can do to the notebook's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
