@@ -1,1 +1,11 @@
 //! Is it still the same notebook with the same result: compares outputs; runs nothing.
+//!
+//! [`compare_notebooks`] compares what an executed notebook shows with what another one (usually
+//! the outputs stored in the old notebook) showed, cell by cell; [`summarise`] turns that into a
+//! [`Verdict`].
+
+mod outputs;
+mod verdict;
+
+pub use outputs::{CellComparison, OutputStatus, Tolerance, compare_notebooks, compare_outputs, summarise};
+pub use verdict::Verdict;

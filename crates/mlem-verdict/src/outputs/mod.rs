@@ -1,0 +1,200 @@
+//! What an executed notebook shows, compared with what it showed before.
+
+mod matching;
+mod normalise;
+mod reprs;
+mod shown;
+mod tokens;
+
+use mlem_notebook::{CellIndex, Notebook, Output};
+use serde::Serialize;
+
+use crate::verdict::Verdict;
+use matching::Match;
+use shown::Shown;
+
+/// How far numbers may be apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// Largest difference as a part of the larger number.
+    pub relative: f64,
+    /// Differences up to this are none: for numbers that are zero but for rounding.
+    pub absolute: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Tolerance {
+        Tolerance { relative: 1e-6, absolute: 1e-12 }
+    }
+}
+
+/// How one cell's outputs compare with the reference.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum OutputStatus {
+    /// Equal but for spacing, addresses, timings and harmless changes of representation.
+    Same,
+    /// Equal words, and numbers within the tolerance.
+    Close {
+        /// The largest difference of two numbers as a part of the larger one.
+        largest_relative_difference: f64,
+    },
+    /// Something else is shown.
+    Different {
+        /// The reference around the first difference.
+        expected: String,
+        /// The new output there.
+        actual: String,
+    },
+    /// There is no telling.
+    NotComparable {
+        /// Why, in words.
+        reason: String,
+    },
+    /// The reference shows something and the new output nothing of it.
+    Missing,
+    /// Neither shows anything.
+    Empty,
+}
+
+/// The comparison of one code cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellComparison {
+    /// Which cell, among all cells of the reference.
+    pub cell: CellIndex,
+    /// The result.
+    #[serde(flatten)]
+    pub status: OutputStatus,
+}
+
+/// Compares the code cells of an executed notebook with those of a reference, by position.
+///
+/// `executed` must hold the outputs of that execution only: a cell that was not reached must have
+/// no outputs, or old ones would be compared with themselves.
+pub fn compare_notebooks(
+    reference: &Notebook,
+    executed: &Notebook,
+    tolerance: &Tolerance,
+) -> Vec<CellComparison> {
+    let now = executed.cells();
+    reference
+        .cells()
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| cell.is_code())
+        .map(|(index, cell)| {
+            let outputs =
+                now.get(index).filter(|cell| cell.is_code()).map(|cell| cell.outputs()).unwrap_or_default();
+            CellComparison {
+                cell: CellIndex(index),
+                status: compare_outputs(&cell.source, &cell.outputs(), &outputs, tolerance),
+            }
+        })
+        .collect()
+}
+
+/// Compares the outputs of one cell with the reference. `source` is the cell's code; it tells
+/// output that cannot repeat (clock, package versions) from output that differs.
+pub fn compare_outputs(
+    source: &str,
+    reference: &[Output],
+    executed: &[Output],
+    tolerance: &Tolerance,
+) -> OutputStatus {
+    let old = Shown::of(reference);
+    let new = Shown::of(executed);
+    match (&old.error, &new.error) {
+        (None, Some(error)) => {
+            return OutputStatus::Different {
+                expected: matching::excerpt(&old.text, 0),
+                actual: matching::excerpt(error, 0),
+            };
+        }
+        (Some(_), None) => {
+            return not_comparable("the stored output is an error");
+        }
+        (Some(then), Some(now)) if error_class(then) != error_class(now) => {
+            return OutputStatus::Different {
+                expected: matching::excerpt(then, 0),
+                actual: matching::excerpt(now, 0),
+            };
+        }
+        _ => {}
+    }
+    if !old.is_visible() {
+        return if old.error.is_some() {
+            OutputStatus::Same
+        } else if new.is_visible() {
+            not_comparable("nothing was stored")
+        } else if old.warnings {
+            not_comparable("only warnings were stored")
+        } else {
+            OutputStatus::Empty
+        };
+    }
+    if !new.is_visible() {
+        return OutputStatus::Missing;
+    }
+    if old.pictures > 0 && new.pictures == 0 {
+        return OutputStatus::Different {
+            expected: "a picture".to_owned(),
+            actual: if new.text.trim().is_empty() {
+                "no picture".to_owned()
+            } else {
+                matching::excerpt(&new.text, 0)
+            },
+        };
+    }
+    compare_texts(source, &old, &new, tolerance)
+}
+
+fn compare_texts(source: &str, old: &Shown, new: &Shown, tolerance: &Tolerance) -> OutputStatus {
+    let then = normalise::text(&old.text);
+    let now = normalise::text(&new.text);
+    match (then.trim().is_empty(), now.trim().is_empty()) {
+        (true, true) if old.pictures > 0 => return OutputStatus::Same,
+        (true, true) if !old.text.trim().is_empty() && old.text == new.text => {
+            return OutputStatus::Same;
+        }
+        (true, true) if old.other && old.text.trim().is_empty() => {
+            return not_comparable("only markup or a widget was stored");
+        }
+        (true, true) => {
+            return not_comparable("only timings, progress or names of objects were stored");
+        }
+        (false, true) => return OutputStatus::Missing,
+        _ => {}
+    }
+    match matching::compare(&then, &now, tolerance) {
+        Match::Same => OutputStatus::Same,
+        Match::Close(largest_relative_difference) => OutputStatus::Close { largest_relative_difference },
+        Match::Different { expected, actual } => match normalise::cannot_repeat(source, &then, &now) {
+            Some(reason) => not_comparable(reason),
+            None => OutputStatus::Different { expected, actual },
+        },
+    }
+}
+
+/// The part of a notebook's verdict that its outputs decide: `Different` if any cell differs or
+/// lost its output, `Equivalent` if all that can be compared agree, `Runs` if nothing can be
+/// compared.
+pub fn summarise(comparisons: &[CellComparison]) -> Verdict {
+    let mut agree = false;
+    for comparison in comparisons {
+        match comparison.status {
+            OutputStatus::Different { .. } | OutputStatus::Missing => return Verdict::Different,
+            OutputStatus::Same | OutputStatus::Close { .. } => agree = true,
+            OutputStatus::NotComparable { .. } | OutputStatus::Empty => {}
+        }
+    }
+    if agree { Verdict::Equivalent } else { Verdict::Runs }
+}
+
+fn not_comparable(reason: &str) -> OutputStatus {
+    OutputStatus::NotComparable { reason: reason.to_owned() }
+}
+
+/// `NameError` of `NameError: name 'x' is not defined`.
+fn error_class(error: &str) -> &str {
+    error.split(':').next().unwrap_or(error)
+}
