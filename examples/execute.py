@@ -20,6 +20,21 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 
+def joined(outputs):
+    """The outputs with neighbouring pieces of one stream made one.
+
+    A kernel flushes by the clock, so the pieces differ from run to run.
+    """
+    result = []
+    for output in outputs:
+        last = result[-1] if result else None
+        if last and last.output_type == output.output_type == "stream" and last.name == output.name:
+            last.text += output.text
+        else:
+            result.append(output)
+    return result
+
+
 def main(path, python):
     major = json.loads(path.read_text(encoding="utf-8"))["nbformat"]
     notebook = nbformat.read(path, as_version=4)
@@ -45,6 +60,8 @@ def main(path, python):
     notebook.nbformat_minor = minor
     for cell in notebook.cells:
         cell.pop("id", None)
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
     if major == 3:
         with_v3 = nbformat.convert(notebook, 3)
         with_v3.metadata = {"name": path.stem}

@@ -9,7 +9,7 @@
 # scikit-learn, numpy, scipy, pandas, matplotlib, seaborn, xgboost and lightgbm come as wheels; a few
 # parts of the Python 2 kernel exist as source only and build in seconds.
 #
-# The text of all outputs comes back the same; only the addresses in lines such as
+# All outputs come back the same; only the addresses in lines such as
 # `<matplotlib.figure.Figure at 0x7f...>` change.
 set -euo pipefail
 
@@ -40,7 +40,8 @@ for name in "$@"; do
     echo "$name"
     python=$(interpreter "$name")
     "$scratch/driver/bin/python" -m virtualenv --quiet --python "$python" "$scratch/$name"
-    "$scratch/$name/bin/pip" install --quiet --disable-pip-version-check \
+    # A newer setuptools brings its own distutils, whose warnings would land in the outputs.
+    "$scratch/$name/bin/pip" install --quiet --disable-pip-version-check 'setuptools<58' \
         --only-binary numpy,scipy,pandas,scikit-learn,matplotlib,seaborn,xgboost,lightgbm \
         -r "$here/$name/past-requirements.txt"
     "$scratch/driver/bin/python" "$here/execute.py" "$here/$name/$name.ipynb" "$scratch/$name/bin/python"
