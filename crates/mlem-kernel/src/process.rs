@@ -339,6 +339,11 @@ impl Process {
         &self.confinement
     }
 
+    /// Records something that this launch could not have, beyond what the system refused.
+    pub(crate) fn add_missing(&mut self, what: &str) {
+        self.confinement.missing.push(what.to_owned());
+    }
+
     /// The scratch folder that holds the process's temporary files and, unless it was given a lasting
     /// one, its home. Removed when this value is dropped.
     pub fn scratch(&self) -> &std::path::Path {
