@@ -64,6 +64,10 @@ impl Ledger {
     /// [`LedgerError::NewerSchema`], [`LedgerError::Locked`], [`LedgerError::DiskFull`] or the
     /// underlying error.
     pub fn open(workspace: &Path) -> Result<Ledger, LedgerError> {
+        Ledger::open_waiting(workspace, BUSY_TIMEOUT)
+    }
+
+    fn open_waiting(workspace: &Path, patience: Duration) -> Result<Ledger, LedgerError> {
         std::fs::create_dir_all(workspace).map_err(|e| LedgerError::from_io(workspace, e))?;
         let file = workspace.join(FILE_NAME);
         let connection = Connection::open_with_flags(
@@ -73,7 +77,7 @@ impl Ledger {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )
         .map_err(|e| LedgerError::from_sqlite(&file, e))?;
-        schema::prepare(&connection, &file, BUSY_TIMEOUT)?;
+        schema::prepare(&connection, &file, patience)?;
         Ok(Ledger {
             folder: workspace.to_path_buf(),
             connection: Mutex::new(connection),
@@ -125,5 +129,46 @@ impl Ledger {
     /// Names the file in an SQLite error and sorts it into the kinds a person can act on.
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, LedgerError> {
         result.map_err(|e| LedgerError::from_sqlite(&self.file(), e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_not_released_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open_waiting(folder.path(), Duration::from_millis(50)).unwrap();
+        let other = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let error = ledger.put_blob(b"x").unwrap_err();
+        assert!(matches!(error, LedgerError::Locked { .. }), "{error}");
+        other.execute_batch("ROLLBACK").unwrap();
+        ledger.put_blob(b"x").unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_is_named_and_earlier_results_are_safe() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        let kept = ledger.put_blob(b"kept").unwrap();
+        // SQLite gives SQLITE_FULL beyond this many pages, exactly as it does on a full disk.
+        let pages: i64 = ledger.lock().query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        ledger.lock().pragma_update(None, "max_page_count", pages + 2).unwrap();
+        let mut full = None;
+        for n in 0..10u8 {
+            if let Err(error) = ledger.put_blob(&[n; 20_000]) {
+                full = Some(error);
+                break;
+            }
+        }
+        assert!(matches!(full, Some(LedgerError::DiskFull { .. })), "{full:?}");
+        assert_eq!(ledger.blob(&kept).unwrap().unwrap(), b"kept");
+        drop(ledger);
+        let again = Ledger::open(folder.path()).unwrap();
+        assert_eq!(again.check().unwrap(), Vec::<String>::new());
+        assert_eq!(again.blob(&kept).unwrap().unwrap(), b"kept");
+        again.put_blob(&[1; 20_000]).unwrap();
     }
 }
