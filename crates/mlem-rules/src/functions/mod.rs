@@ -1,5 +1,12 @@
 //! Rules that a table cannot say: functions over the whole program, registered by name.
 
+mod chained;
+mod ix;
+mod lightgbm;
+mod splitters;
+mod walk;
+mod xgboost;
+
 use crate::finding::Finding;
 use crate::rule::Rule;
 use crate::target::Question;
@@ -25,7 +32,38 @@ impl std::fmt::Debug for FunctionRule {
     }
 }
 
-const FUNCTIONS: &[FunctionRule] = &[];
+const FUNCTIONS: &[FunctionRule] = &[
+    FunctionRule {
+        name: "splitter_call",
+        triggers: splitters::TRIGGERS,
+        check: splitters::check,
+    },
+    FunctionRule {
+        name: "chained_assignment",
+        triggers: chained::TRIGGERS,
+        check: chained::check_assignment,
+    },
+    FunctionRule {
+        name: "chained_inplace",
+        triggers: &["inplace"],
+        check: chained::check_inplace,
+    },
+    FunctionRule {
+        name: "ix",
+        triggers: ix::TRIGGERS,
+        check: ix::check,
+    },
+    FunctionRule {
+        name: "lightgbm_callbacks",
+        triggers: lightgbm::TRIGGERS,
+        check: lightgbm::check,
+    },
+    FunctionRule {
+        name: "xgboost_fit",
+        triggers: xgboost::TRIGGERS,
+        check: xgboost::check,
+    },
+];
 
 /// The function rule of that name.
 pub(crate) fn find(name: &str) -> Option<&'static FunctionRule> {

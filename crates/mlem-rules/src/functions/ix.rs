@@ -1,0 +1,371 @@
+//! `.ix` took labels and positions alike; it became `loc` and `iloc` (pandas 1.0.0 release notes).
+//!
+//! Masks and text are labels. An integer is a label where the index holds integers, and a position
+//! elsewhere, so it is decided only where the index is known: from how the frame was read, or from
+//! the live kernel.
+
+use mlem_python::ast::{Expr, ExprSubscript, Operator, Stmt, UnaryOp};
+use mlem_python::{Edit, Program, Ranged, TextRange};
+
+use super::Context;
+use super::walk::{assignments, each_expr, each_stmt, integer, is_bool, is_name};
+use crate::condition::{Verdict, has_type};
+use crate::engine::finding;
+use crate::finding::{Finding, Fix};
+use crate::target::Question;
+
+pub(crate) const TRIGGERS: &[&str] = &["ix"];
+
+pub(crate) fn check(context: &Context) -> Vec<Finding> {
+    let question = context.question;
+    let mut findings = Vec::new();
+    each_expr(question.program, |unit, expr| {
+        let Expr::Subscript(subscript) = expr else {
+            return;
+        };
+        let Expr::Attribute(indexer) = &*subscript.value else {
+            return;
+        };
+        if indexer.attr.as_str() != "ix" {
+            return;
+        }
+        let frame = &*indexer.value;
+        // numpy.ix_ is another name, so only pandas objects have `.ix`; the type tells whether
+        // there are columns.
+        let is_frame = match has_type(question, unit, frame, "pandas.DataFrame") {
+            Verdict::Proven | Verdict::Live => true,
+            Verdict::Unknown(_) => true,
+            Verdict::Refuted => {
+                if has_type(question, unit, frame, "pandas.Series") == Verdict::Refuted {
+                    return;
+                }
+                false
+            }
+        };
+        let decision = decide(question, unit, frame, subscript, is_frame);
+        let (unknown, is_live, edits) = match decision {
+            Decision::Sure(edits) => (None, false, Some(edits)),
+            Decision::Live(edits) => (None, true, Some(edits)),
+            Decision::Unsure(reason) => (Some(reason), false, None),
+        };
+        let fix = edits.map(|edits| Fix {
+            edits: edits.into_iter().map(|edit| (unit, edit)).collect(),
+        });
+        findings.extend(finding(
+            question,
+            context.rule,
+            unit,
+            expr.range(),
+            unknown,
+            is_live,
+            Ok(fix),
+        ));
+    });
+    findings
+}
+
+enum Decision {
+    /// The edits, from the source alone.
+    Sure(Vec<Edit>),
+    /// The edits, with what the kernel said.
+    Live(Vec<Edit>),
+    /// Why it cannot be decided.
+    Unsure(String),
+}
+
+/// What one part of an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// `:`
+    All,
+    /// Text, a mask, or anything only `loc` takes.
+    Label,
+    /// Integers.
+    Integer,
+    Unclear,
+}
+
+/// What an index (the labels of an axis) holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    Integers,
+    Others,
+    Unknown,
+}
+
+fn decide(
+    question: &Question,
+    unit: usize,
+    frame: &Expr,
+    subscript: &ExprSubscript,
+    is_frame: bool,
+) -> Decision {
+    let program = question.program;
+    let source = program.units()[unit].source();
+    let (row, column) = match &*subscript.slice {
+        Expr::Tuple(tuple) => match tuple.elts.as_slice() {
+            [row, column] => (row, Some(column)),
+            _ => return Decision::Unsure("the index has more than two parts".to_string()),
+        },
+        row => (row, None),
+    };
+    let Expr::Attribute(indexer) = &*subscript.value else {
+        return Decision::Unsure("not an indexer".to_string());
+    };
+    let name = |text: &str| Edit {
+        range: indexer.attr.range,
+        text: text.to_string(),
+    };
+    let row_part = part(program, unit, row);
+    let column_part = column.map(|column| part(program, unit, column));
+    if row_part == Part::Unclear || column_part == Some(Part::Unclear) {
+        return Decision::Unsure("whether it is a label or a position is not known".to_string());
+    }
+    let mut live = false;
+    let mut axis = |attribute: &str, written: Axis| {
+        if written != Axis::Unknown {
+            return written;
+        }
+        let found = live_axis(question, unit, &source[frame.range()], attribute);
+        live |= found != Axis::Unknown;
+        found
+    };
+    let rows = match row_part {
+        Part::Integer => axis("index", written_index(program, frame)),
+        _ => Axis::Unknown,
+    };
+    let columns = match column_part {
+        Some(Part::Integer) => axis("columns", written_columns(program, frame)),
+        _ => Axis::Unknown,
+    };
+    // Each part as a label or as a position.
+    let as_position = |part: Part, axis: Axis| match (part, axis) {
+        (Part::Integer, Axis::Integers) => Some(false),
+        (Part::Integer, Axis::Others) => Some(true),
+        (Part::Integer, Axis::Unknown) => None,
+        _ => Some(false),
+    };
+    let row_position = as_position(row_part, rows);
+    let column_position = column_part.map(|part| as_position(part, columns));
+    let reason = || "an integer is a label or a position, depending on the index".to_string();
+    let edits = match (row_position, column_position) {
+        (None, _) | (_, Some(None)) => return Decision::Unsure(reason()),
+        (Some(false), None | Some(Some(false))) => vec![name("loc")],
+        (Some(true), None) => vec![name("iloc")],
+        (Some(true), Some(Some(true))) => vec![name("iloc")],
+        (Some(false), Some(Some(true))) if row_part == Part::All => vec![name("iloc")],
+        (Some(true), Some(Some(false))) if column_part == Some(Part::All) => vec![name("iloc")],
+        // Labels on one side, positions on the other: the positions are looked up.
+        (Some(false), Some(Some(true))) => match column {
+            Some(column) if is_frame => looked_up(name("loc"), source, frame, column, "columns"),
+            _ => return Decision::Unsure(reason()),
+        },
+        (Some(true), Some(Some(false))) => looked_up(name("loc"), source, frame, row, "index"),
+    };
+    if live {
+        Decision::Live(edits)
+    } else {
+        Decision::Sure(edits)
+    }
+}
+
+/// `df.ix[mask, 0]` to `df.loc[mask, df.columns[0]]`.
+fn looked_up(
+    name: Edit,
+    source: &str,
+    frame: &Expr,
+    part: &Expr,
+    attribute: &str,
+) -> Vec<Edit> {
+    let text = format!("{}.{attribute}[", &source[frame.range()]);
+    vec![
+        name,
+        Edit {
+            range: TextRange::empty(part.start()),
+            text,
+        },
+        Edit {
+            range: TextRange::empty(part.end()),
+            text: "]".to_string(),
+        },
+    ]
+}
+
+fn part(program: &Program, unit: usize, expr: &Expr) -> Part {
+    match expr {
+        Expr::Slice(slice) => {
+            let bounds: Vec<Part> = [&slice.lower, &slice.upper]
+                .into_iter()
+                .flatten()
+                .map(|bound| part(program, unit, bound))
+                .collect();
+            match bounds.as_slice() {
+                [] => Part::All,
+                [first, rest @ ..] if rest.iter().all(|other| other == first) => *first,
+                _ => Part::Unclear,
+            }
+        }
+        Expr::StringLiteral(_) | Expr::Compare(_) => Part::Label,
+        Expr::BinOp(binary) if matches!(binary.op, Operator::BitAnd | Operator::BitOr) => {
+            Part::Label
+        }
+        Expr::UnaryOp(unary) if unary.op == UnaryOp::Invert => Part::Label,
+        Expr::List(list) => {
+            let mut parts = list.elts.iter().map(|element| match element {
+                Expr::BooleanLiteral(_) => Part::Label,
+                other => part(program, unit, other),
+            });
+            match parts.next() {
+                Some(first) if parts.all(|other| other == first) => first,
+                _ => Part::Unclear,
+            }
+        }
+        other if integer(other).is_some() => Part::Integer,
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(attribute)
+                if matches!(
+                    attribute.attr.as_str(),
+                    "isnull" | "isna" | "notnull" | "notna" | "isin" | "contains" | "startswith"
+                        | "endswith" | "between" | "duplicated"
+                ) =>
+            {
+                Part::Label
+            }
+            _ => by_type(program, unit, expr),
+        },
+        _ => by_type(program, unit, expr),
+    }
+}
+
+fn by_type(program: &Program, unit: usize, expr: &Expr) -> Part {
+    match program.type_of(unit, expr) {
+        Some("str") => Part::Label,
+        Some("int") => Part::Integer,
+        _ => Part::Unclear,
+    }
+}
+
+/// What the notebook says about the index of a frame: integers when every assignment to its name
+/// reads it with the default index and nothing sets another.
+fn written_index(program: &Program, frame: &Expr) -> Axis {
+    let Expr::Name(name) = frame else {
+        return Axis::Unknown;
+    };
+    let assigned = assignments(program, name.id.as_str());
+    let has_default = |value: &Expr, at: usize| match value {
+        Expr::Call(call) => {
+            let reads = program.qualified_name(at, &call.func).is_some_and(|full| {
+                matches!(
+                    full,
+                    "pandas.read_csv" | "pandas.read_table" | "pandas.read_excel"
+                )
+            });
+            reads && call.arguments.keywords.iter().all(|keyword| {
+                keyword
+                    .arg
+                    .as_ref()
+                    .is_some_and(|arg| arg.as_str() != "index_col")
+            })
+        }
+        _ => false,
+    };
+    let all_default = assigned.iter().all(|a| has_default(a.value, a.unit));
+    if assigned.is_empty() || !all_default || changes_index(program, name.id.as_str()) {
+        return Axis::Unknown;
+    }
+    Axis::Integers
+}
+
+/// `df.index = …` or `df.set_index(…, inplace=True)`.
+fn changes_index(program: &Program, name: &str) -> bool {
+    let mut changes = false;
+    each_stmt(program, |_, statement| match statement {
+        Stmt::Assign(assign) => {
+            changes |= assign.targets.iter().any(|target| {
+                matches!(target, Expr::Attribute(attribute)
+                    if attribute.attr.as_str() == "index" && is_name(&attribute.value, name))
+            });
+        }
+        Stmt::Expr(expression) => {
+            if let Expr::Call(call) = &*expression.value
+                && let Expr::Attribute(attribute) = &*call.func
+                && is_name(&attribute.value, name)
+            {
+                changes |= call.arguments.keywords.iter().any(|keyword| {
+                    keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "inplace")
+                        && is_bool(&keyword.value, true)
+                        && !matches!(
+                            attribute.attr.as_str(),
+                            "fillna" | "replace" | "drop" | "dropna" | "rename" | "sort_values"
+                        )
+                });
+            }
+        }
+        _ => {}
+    });
+    changes
+}
+
+/// What the notebook says about the columns of a frame: names, when it was read with a header.
+fn written_columns(program: &Program, frame: &Expr) -> Axis {
+    let Expr::Name(name) = frame else {
+        return Axis::Unknown;
+    };
+    let assigned = assignments(program, name.id.as_str());
+    let has_header = |value: &Expr, at: usize| match value {
+        Expr::Call(call) => {
+            let reads = program.qualified_name(at, &call.func).is_some_and(|full| {
+                matches!(full, "pandas.read_csv" | "pandas.read_table")
+            });
+            reads && call.arguments.keywords.iter().all(|keyword| {
+                keyword
+                    .arg
+                    .as_ref()
+                    .is_some_and(|arg| !matches!(arg.as_str(), "header" | "names"))
+            })
+        }
+        _ => false,
+    };
+    if !assigned.is_empty() && assigned.iter().all(|a| has_header(a.value, a.unit)) {
+        Axis::Others
+    } else {
+        Axis::Unknown
+    }
+}
+
+/// What the live kernel says about an axis.
+fn live_axis(question: &Question, unit: usize, frame: &str, attribute: &str) -> Axis {
+    let here = question.error.is_none_or(|error| error.unit == unit);
+    let Some(types) = question.types else {
+        return Axis::Unknown;
+    };
+    if !here {
+        return Axis::Unknown;
+    }
+    let Some(index) = types.type_of(&format!("{frame}.{attribute}")) else {
+        return Axis::Unknown;
+    };
+    let is = |classes: &[String], names: &[&str]| {
+        classes.iter().any(|class| {
+            let last = class.rsplit('.').next().unwrap_or(class);
+            names.contains(&last)
+        })
+    };
+    if is(&index, &["RangeIndex", "Int64Index", "UInt64Index"]) {
+        return Axis::Integers;
+    }
+    if is(&index, &["DatetimeIndex", "PeriodIndex", "TimedeltaIndex", "CategoricalIndex"]) {
+        return Axis::Others;
+    }
+    let Some(dtype) = types.type_of(&format!("{frame}.{attribute}.dtype")) else {
+        return Axis::Unknown;
+    };
+    // numpy names the class of a dtype after the type since 1.25; pandas has its own for text.
+    if is(&dtype, &["Int64DType", "Int32DType", "UInt64DType", "Int64Dtype"]) {
+        Axis::Integers
+    } else if is(&dtype, &["ObjectDType", "StrDType", "StringDtype", "BytesDType"]) {
+        Axis::Others
+    } else {
+        Axis::Unknown
+    }
+}
