@@ -179,7 +179,7 @@ impl Environment {
     }
 
     /// A text that changes whenever its interpreter or its distributions do.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         let mut text = format!("{}\n", crate::lock::platform(&self.interpreter));
         for place in &self.interpreter.search_path {
             text.push_str(&format!("{}\n", place.display()));

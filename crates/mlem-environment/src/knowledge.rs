@@ -46,6 +46,13 @@ pub struct Knowledge {
     part_of: FxHashMap<String, Distribution>,
     platform: FxHashSet<String>,
     sdist: FxHashSet<Distribution>,
+    conda: FxHashMap<String, Option<Distribution>>,
+    magics: FxHashMap<String, Vec<Distribution>>,
+    extensions: FxHashMap<String, Vec<Distribution>>,
+    /// Import names that people write where a distribution belongs (`pip install sklearn`), by normal form.
+    misnamed: FxHashMap<Distribution, Distribution>,
+    /// Alternative to preferred distribution.
+    preferred: FxHashMap<Distribution, Distribution>,
     standard: FxHashMap<&'static str, ((u8, u8), (u8, u8))>,
     pub(crate) implied: Vec<Implied>,
 }
@@ -55,6 +62,7 @@ struct Distributions {
     same: Vec<String>,
     platform: Vec<String>,
     sdist: Vec<String>,
+    conda: BTreeMap<String, String>,
     part_of: BTreeMap<String, String>,
     import: BTreeMap<String, ImportRow>,
 }
@@ -70,6 +78,12 @@ struct ImportRow {
     note: Option<String>,
     #[serde(rename = "source")]
     _source: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Magics {
+    magic: BTreeMap<String, Vec<String>>,
+    extension: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -118,7 +132,21 @@ impl Knowledge {
         let table: Distributions =
             toml::from_str(include_str!("../data/distributions.toml")).expect("distributions.toml is valid");
         let implied: ImpliedTable = toml::from_str(include_str!("../data/implied.toml")).expect("implied.toml is valid");
+        let magics: Magics = toml::from_str(include_str!("../data/magics.toml")).expect("magics.toml is valid");
         let named = |name: &str| (!name.is_empty()).then(|| Distribution::new(name));
+        let all = |names: Vec<String>| names.iter().map(|name| Distribution::new(name)).collect::<Vec<_>>();
+        let mut misnamed = FxHashMap::default();
+        let mut preferred = FxHashMap::default();
+        for (import, row) in &table.import {
+            if let Some(distribution) = named(&row.distribution) {
+                for alternative in &row.alternatives {
+                    preferred.insert(Distribution::new(alternative), distribution.clone());
+                }
+                if Distribution::new(import) != distribution {
+                    misnamed.insert(Distribution::new(import), distribution);
+                }
+            }
+        }
         let offers = table
             .import
             .into_iter()
@@ -138,6 +166,11 @@ impl Knowledge {
             part_of: table.part_of.into_iter().map(|(import, name)| (import, Distribution::new(&name))).collect(),
             platform: table.platform.into_iter().collect(),
             sdist: table.sdist.iter().map(|name| Distribution::new(name)).collect(),
+            conda: table.conda.into_iter().map(|(name, here)| (name, named(&here))).collect(),
+            magics: magics.magic.into_iter().map(|(name, needs)| (name, all(needs))).collect(),
+            extensions: magics.extension.into_iter().map(|(name, needs)| (name, all(needs))).collect(),
+            misnamed,
+            preferred,
             standard: standard_library(include_str!("../data/stdlib.txt")),
             implied: implied.implied.into_iter().flat_map(causes).collect(),
         }
@@ -193,6 +226,30 @@ impl Knowledge {
     /// The first and the last CPython release known here (2.7, 3.6 to 3.13) whose standard library holds a module.
     pub fn standard_library(&self, import: &str) -> Option<((u8, u8), (u8, u8))> {
         self.standard.get(top_level(import)).copied()
+    }
+
+    /// The distribution that stands for one named in a `pip install` line: the preferred one of several with the same
+    /// import, or the right one where the import's name was written.
+    pub fn preferred(&self, distribution: &Distribution) -> Option<&Distribution> {
+        self.preferred.get(distribution).or_else(|| self.misnamed.get(distribution))
+    }
+
+    /// The package index's name of a conda package: `None` when there is none, itself when nothing is known.
+    pub fn from_conda(&self, name: &str) -> Option<Distribution> {
+        match self.conda.get(name) {
+            Some(known) => known.clone(),
+            None => Some(Distribution::new(name)),
+        }
+    }
+
+    /// What a line or cell magic needs, by its name without `%`.
+    pub(crate) fn magic(&self, name: &str) -> &[Distribution] {
+        self.magics.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the IPython extension that `%load_ext` names needs; `None` for an extension that no table holds.
+    pub(crate) fn extension(&self, name: &str) -> Option<&[Distribution]> {
+        self.extensions.get(name).map(Vec::as_slice)
     }
 
     /// Whether a distribution publishes no wheel and is pure Python, so that building it needs no compiler.

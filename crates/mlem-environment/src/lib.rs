@@ -1,7 +1,10 @@
 //! Distributions, locks, interpreters: what a notebook needs, and what an interpreter has.
 
+mod collect;
+mod detect;
 mod distribution;
 mod environment;
+mod install_line;
 mod interpreter;
 mod knowledge;
 mod lock;
@@ -9,8 +12,10 @@ mod process;
 mod releases;
 mod requirement;
 mod resolve;
+mod surroundings;
 mod uv;
 
+pub use detect::{Detected, Detector, Need, NeedKind, Pins, Why, detect, detect_units};
 pub use distribution::Distribution;
 pub use environment::{
     Environment, EnvironmentError, EnvironmentSpec, PythonChoice, Step, Wanted, build, existing, install_missing,
@@ -21,4 +26,5 @@ pub use lock::{Lock, Pin};
 pub use releases::{Releases, newest_releases};
 pub use requirement::{Requirement, RequirementError, RequirementsFile, RequirementsFileError, read_requirements};
 pub use resolve::{Dropped, PassedOver, Suspect};
+pub use surroundings::{Evidence, Surroundings};
 pub use uv::{Uv, UvMissing};
