@@ -56,6 +56,8 @@ impl Callable {
 /// What happens to the arguments.
 #[derive(Debug)]
 pub(crate) struct Arguments {
+    /// The new qualified name of what is called; of a method its new name alone.
+    pub(crate) callee: Option<String>,
     rename: BTreeMap<String, String>,
     drop: Vec<String>,
     positional: Vec<String>,
@@ -96,7 +98,13 @@ impl Arguments {
                 return Err(format!("arguments: `{name}` is both renamed and dropped"));
             }
         }
+        if let Some(callee) = &raw.callee
+            && (callee.is_empty() || !callee.chars().all(|c| c.is_alphanumeric() || "._".contains(c)))
+        {
+            return Err(format!("arguments.callee: `{callee}` is not a dotted name"));
+        }
         Ok(Arguments {
+            callee: raw.callee,
             rename: raw.rename,
             drop: raw.drop,
             positional: raw.positional,
@@ -107,7 +115,8 @@ impl Arguments {
     }
 
     pub(crate) fn changes_something(&self) -> bool {
-        !(self.rename.is_empty()
+        !(self.callee.is_none()
+            && self.rename.is_empty()
             && self.drop.is_empty()
             && self.positional.is_empty()
             && self.values.is_empty()
@@ -120,7 +129,7 @@ impl Arguments {
         if !self.changes_something() {
             return Some(Ok(Vec::new()));
         }
-        let mut touched = false;
+        let mut touched = self.callee.is_some();
         let positional = &call.arguments.args;
         if !self.positional.is_empty() && positional.len() > self.keep {
             // A starred argument hides how many there are; the call may well be fine.
@@ -167,7 +176,8 @@ impl Arguments {
         for (name, argument) in self.positional.iter().zip(positional) {
             touched |= self.replace_value(&mut list, name, argument.range(), argument);
         }
-        let only_adds = self.rename.is_empty()
+        let only_adds = self.callee.is_none()
+            && self.rename.is_empty()
             && self.drop.is_empty()
             && self.positional.is_empty()
             && self.values.is_empty();
@@ -177,7 +187,7 @@ impl Arguments {
                 if list.has_keyword(name) {
                     continue;
                 }
-                if only_adds && spread {
+                if spread {
                     return Some(Err(format!("`**` may already give `{name}`")));
                 }
                 list.append(format!("{name}={value}"));

@@ -10,7 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::condition::{Condition, Verdict, has_type};
 use crate::finding::{Finding, Fix, Proof};
 use crate::functions::Context;
-use crate::imports::Needs;
+use crate::imports::{Needs, Reach};
 use crate::moved;
 use crate::pattern::{Bindings, Trigger, names};
 use crate::rule::{Matcher, Rule};
@@ -393,6 +393,7 @@ impl<'q> Checker<'q> {
             let Matcher::Call {
                 callables,
                 arguments,
+                needs,
                 conditions,
             } = &rule.matcher
             else {
@@ -428,12 +429,43 @@ impl<'q> Checker<'q> {
             if !self.keyword_conditions(call, conditions, &mut judgement) {
                 continue;
             }
-            let fix = edits.map(|edits| {
-                let edits: Vec<_> = edits.into_iter().map(|edit| (self.unit, edit)).collect();
-                (!edits.is_empty()).then_some(Fix { edits })
+            let fix = edits.and_then(|edits| {
+                let mut edits: Vec<_> = edits.into_iter().map(|edit| (self.unit, edit)).collect();
+                if let Some(callee) = &arguments.callee {
+                    edits.extend(self.rename_callee(&call.func, callee, needs)?);
+                }
+                Ok((!edits.is_empty()).then_some(Fix { edits }))
             });
             self.report(rule, expr.range(), judgement, fix);
         }
+    }
+
+    /// The edits that call something else: a method by its new name, a function by its full name.
+    fn rename_callee(
+        &self,
+        function: &'q Expr,
+        callee: &str,
+        needs: &'static [crate::imports::Need],
+    ) -> Result<Vec<(usize, Edit)>, String> {
+        if let Expr::Attribute(attribute) = function
+            && !callee.contains('.')
+        {
+            let edit = Edit {
+                range: attribute.attr.range,
+                text: callee.to_string(),
+            };
+            return Ok(vec![(self.unit, edit)]);
+        }
+        let mut reached = Needs::new(self.program(), self.unit, needs);
+        let text = match reached.reach(function.start(), callee) {
+            Reach::Text(text) => text,
+            Reach::Blocked(reason) => return Err(reason),
+        };
+        let old = &self.source()[function.range()];
+        let mut edits = reached.into_edits();
+        let renamed = minimal_edits(old, function.start(), &text);
+        edits.extend(renamed.into_iter().map(|edit| (self.unit, edit)));
+        Ok(edits)
     }
 
     /// The conditions of a `call` rule are about keyword arguments, or about `self`.

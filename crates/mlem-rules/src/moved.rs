@@ -6,7 +6,7 @@ use mlem_python::ast::{Alias, Expr, Stmt, StmtImport, StmtImportFrom};
 use mlem_python::{Edit, Program, Ranged, TextRange};
 
 use crate::imports::{Need, Needs, Reach};
-use crate::tokens::minimal_edits;
+use crate::tokens::{minimal_edits, offset};
 
 /// The old place of a module or symbol, and the new one.
 #[derive(Debug, Clone)]
@@ -218,10 +218,25 @@ fn split(source: &str, statement: &StmtImportFrom, moved: &[MovedAlias]) -> Vec<
             index += 1;
         }
         // A run of names goes with the comma before it, or with the one behind it at the front.
+        let last = names[index - 1].end();
         let range = if first == 0 {
             TextRange::new(names[0].start(), names[index].start())
         } else {
-            TextRange::new(names[first - 1].end(), names[index - 1].end())
+            let before = names[first - 1].end();
+            let between = &source[TextRange::new(before, names[first].start())];
+            match between.rfind('\n') {
+                // On lines of their own they go with their comma, and comments above stay.
+                Some(at) => {
+                    let behind = &source[last.to_usize()..];
+                    let comma = behind.len() - behind.trim_start().len();
+                    let end = match behind[comma..].strip_prefix(',') {
+                        Some(_) => last + offset(comma + 1),
+                        None => last,
+                    };
+                    TextRange::new(before + offset(at), end)
+                }
+                None => TextRange::new(before, last),
+            }
         };
         edits.push(Edit {
             range,

@@ -86,6 +86,7 @@ pub(crate) enum Matcher {
     Call {
         callables: Vec<Callable>,
         arguments: Arguments,
+        needs: Vec<Need>,
         conditions: FxHashMap<String, Condition>,
     },
     Function(&'static FunctionRule),
@@ -250,7 +251,7 @@ impl Matcher {
         belongs(
             "needs",
             !raw.needs.is_empty(),
-            raw.replace.is_some() || raw.moved.is_some(),
+            raw.replace.is_some() || raw.moved.is_some() || raw.call.is_some(),
         )?;
         let needs = raw
             .needs
@@ -283,9 +284,11 @@ impl Matcher {
                 .map(|text| Callable::parse(text).map_err(|reason| format!("call: {reason}")))
                 .collect::<Result<Vec<_>, _>>()?;
             let arguments = Arguments::compile(raw.arguments.clone().unwrap_or_default())?;
+            check_callee(&callables, &arguments, &needs)?;
             return Ok(Matcher::Call {
                 callables,
                 arguments,
+                needs,
                 conditions,
             });
         }
@@ -301,6 +304,31 @@ impl Matcher {
             needs,
         })
     }
+}
+
+/// A function is renamed to a full name that can be reached, a method to a method's name.
+fn check_callee(
+    callables: &[Callable],
+    arguments: &Arguments,
+    needs: &[Need],
+) -> Result<(), String> {
+    let Some(callee) = &arguments.callee else {
+        return Ok(());
+    };
+    for callable in callables {
+        match callable {
+            Callable::Method { .. } if callee.contains('.') => {
+                return Err("arguments.callee: of a method is its new name alone".to_string());
+            }
+            Callable::Qualified(_)
+                if callee.contains('.') && !needs.iter().any(|n| n.reach(callee).is_some()) =>
+            {
+                return Err(format!("needs: no import reaches `{callee}` of `callee`"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn compile_patterns(

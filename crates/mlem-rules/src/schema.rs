@@ -63,6 +63,7 @@ pub(crate) struct RawRule {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawArguments {
+    pub(crate) callee: Option<String>,
     #[serde(default)]
     pub(crate) rename: BTreeMap<String, String>,
     #[serde(default)]

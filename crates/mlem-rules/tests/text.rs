@@ -68,10 +68,17 @@ fn every_rule_file_is_read() {
     }
 }
 
+/// The shipped rules, or with MLEM_RULE only those whose identifier begins with it.
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    let only = std::env::var("MLEM_RULE").unwrap_or_default();
+    let rules = Catalogue::shipped().rules().iter();
+    rules.filter(move |rule| rule.id.starts_with(&only))
+}
+
 #[test]
 fn before_becomes_after() {
     let mut failures = Vec::new();
-    for rule in Catalogue::shipped().rules() {
+    for rule in rules() {
         if findings(rule, &[&rule.setup, &rule.before]) == 0 {
             failures.push(format!("{} {}: nothing is found in `before`", rule.id, rule.name));
             continue;
