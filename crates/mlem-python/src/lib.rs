@@ -8,10 +8,13 @@
 //! This is the only crate that names ruff's parser, whose interface moves with every release;
 //! the others use [`ast`] and the text types exported here.
 
+mod analysis;
+mod dependents;
 mod edit;
 mod magic;
 mod program;
 pub mod python2;
+mod types;
 mod unit;
 
 pub use edit::{Edit, EditError, EditSet};

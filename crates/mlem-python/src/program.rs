@@ -1,13 +1,13 @@
-//! Units in execution order, and what one pass over them found.
+//! Units in execution order, and the questions that others ask of them.
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange, TextSize};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Unit;
+use crate::analysis::{Analysis, Summary, Symbol, Value, analyse};
+use crate::dependents::Rerun;
 
 /// One name that an import statement brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub struct Import {
     pub unit: usize,
     /// The whole import statement.
     pub range: TextRange,
-    /// The alias within it: `pandas as pd` of `import pandas as pd`, `x as y` of `from m import x as y`.
+    /// The alias in it: `pandas as pd` of `import pandas as pd`, `x as y` of `from m import x as y`.
     pub alias_range: TextRange,
     /// The dotted name imported: `pandas`, `os.path`, `sklearn.svm.SVC`; of a star import the
     /// module. Relative imports keep their leading dots.
     pub qualified: String,
-    /// The module named in the statement: `sklearn.svm` of `from sklearn.svm import SVC`.
+    /// The module that the statement names: `sklearn.svm` of `from sklearn.svm import SVC`.
     pub module: String,
     /// The name it binds: `os` of `import os.path`; `*` of a star import.
     pub bound: String,
@@ -29,20 +29,22 @@ pub struct Import {
     pub is_from: bool,
     /// `from m import *`.
     pub is_star: bool,
-    /// In a `try` that catches ImportError, ModuleNotFoundError, Exception or everything, or in one of its handlers.
+    /// In a `try` that catches ImportError (or a class above it), in one of its handlers, or
+    /// under `contextlib.suppress(ImportError)`.
     pub guarded: bool,
-    /// In a function body, so it may never run.
+    /// In a function's body, so it may never run.
     pub in_function: bool,
 }
 
-/// The global names that one unit touches.
+/// The module-level names that one unit deals with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Names it binds.
+    /// Names it binds or unbinds.
     pub binds: BTreeSet<String>,
-    /// Names whose object it changes.
+    /// Names whose object it changes in place.
     pub mutates: BTreeSet<String>,
-    /// Names whose value from before the unit it reads.
+    /// Names whose value from before the unit it reads; of functions that it calls or passes on,
+    /// also what they read. A definition alone reads nothing.
     pub reads: BTreeSet<String>,
 }
 
@@ -50,33 +52,22 @@ pub struct Flow {
 #[derive(Clone, Debug)]
 pub struct Program {
     units: Vec<Unit>,
-    imports: Vec<Import>,
-    names: Vec<FxHashMap<TextRange, String>>,
+    analysis: Analysis,
     flows: Vec<Flow>,
-    bound: FxHashSet<String>,
-    used: FxHashMap<String, Vec<(usize, TextRange)>>,
 }
 
+/// Packages whose `__init__` imports the submodules that notebooks reach through it, so that
+/// `import numpy as np` makes `np.random.rand` reachable.
+const EAGER_PACKAGES: &[&str] =
+    &["numpy", "pandas", "tensorflow", "keras", "os", "torch", "xgboost", "lightgbm"];
+
 impl Program {
-    /// Analyses units in execution order.
+    /// Analyses units in execution order. Units with a module name ([`Unit::named`]) have a
+    /// namespace of their own, which imports of that module see.
     pub fn new(units: Vec<Unit>) -> Self {
-        let mut pass = Pass::default();
-        for (index, unit) in units.iter().enumerate() {
-            pass.unit = index;
-            pass.names.push(FxHashMap::default());
-            pass.flows.push(Flow::default());
-            for stmt in unit.body() {
-                pass.visit_stmt(stmt);
-            }
-        }
-        Self {
-            units,
-            imports: pass.imports,
-            names: pass.names,
-            flows: pass.flows,
-            bound: pass.bound,
-            used: pass.used,
-        }
+        let analysis = analyse(&units);
+        let flows = analysis.summaries.iter().map(|summary| flow(&analysis, summary)).collect();
+        Self { units, analysis, flows }
     }
 
     /// The units, in execution order.
@@ -84,145 +75,159 @@ impl Program {
         &self.units
     }
 
-    /// The dotted name by which an expression is defined, through imports and aliases:
-    /// `pandas.DataFrame.from_csv` for `pd.DataFrame.from_csv`. Names of builtins that nothing
-    /// rebinds stand for themselves.
+    fn fact(&self, unit: usize, range: TextRange) -> Option<Value> {
+        self.analysis.facts.get(unit)?.get(&range).copied()
+    }
+
+    /// The dotted name by which what an expression names was defined, through imports and
+    /// aliases: `pandas.DataFrame.from_csv` for `pd.DataFrame.from_csv`. A builtin that nothing
+    /// rebinds is its own name. After a star import, a name that nothing binds is taken as that
+    /// module's.
     pub fn qualified_name(&self, unit: usize, expr: &Expr) -> Option<&str> {
-        self.names.get(unit)?.get(&expr.range()).map(String::as_str)
+        let symbol = self.fact(unit, expr.range())?.qualified?;
+        Some(self.analysis.names.text(symbol))
     }
 
-    /// The type of an expression's value, where it is certain.
-    pub fn type_of(&self, _unit: usize, _expr: &Expr) -> Option<&str> {
-        None
+    /// The class of an expression's value, where it is certain: `pandas.DataFrame`, `list`,
+    /// `sklearn.svm.SVC` under the name by which the program imported it.
+    pub fn type_of(&self, unit: usize, expr: &Expr) -> Option<&str> {
+        let ty = self.fact(unit, expr.range())?.ty?;
+        Some(self.analysis.names.type_name(ty))
     }
 
-    /// All imports, in order.
+    /// The types of the items of a list, the elements of a tuple, the keys and values of a
+    /// dictionary, where they are certain.
+    pub fn item_types(&self, unit: usize, expr: &Expr) -> Vec<Option<&str>> {
+        let Some(ty) = self.fact(unit, expr.range()).and_then(|fact| fact.ty) else { return Vec::new() };
+        let items = self.analysis.names.arguments(ty).iter();
+        items.map(|item| item.map(|item| self.analysis.names.type_name(item))).collect()
+    }
+
+    /// All imports, in the order of the source.
     pub fn imports(&self) -> &[Import] {
-        &self.imports
+        &self.imports_and_scopes().0[..]
     }
 
-    /// Text that reaches a qualified name at a place with the imports in force there, e.g.
-    /// `pd.concat` for `pandas.concat`.
+    fn imports_and_scopes(&self) -> (&[Import], &[Option<TextRange>]) {
+        (&self.analysis.imports, &self.analysis.import_scopes)
+    }
+
+    /// Text that reaches a qualified name at a place through the imports in force there:
+    /// `pd.concat` for `pandas.concat`. A direct import of the name is preferred.
     pub fn reference(&self, unit: usize, at: TextSize, qualified: &str) -> Option<String> {
-        let before = |import: &&Import| (import.unit, import.range.end()) <= (unit, at) && !import.is_star;
-        let reach = |import: &Import| {
-            let rest = qualified.strip_prefix(&import.qualified)?;
-            if rest.is_empty() {
-                return Some(import.bound.clone());
+        let mut best: Option<(usize, String)> = None;
+        let mut offer = |depth: usize, text: String| {
+            if best.as_ref().is_none_or(|(least, _)| depth < *least) {
+                best = Some((depth, text));
             }
-            rest.starts_with('.').then(|| format!("{}{rest}", import.bound))
         };
-        self.imports.iter().filter(before).filter_map(reach).next_back()
+        for name in self.analysis.bindings.keys() {
+            let Some(reach) = self.reach_at(*name, unit, at) else { continue };
+            let bound = self.analysis.names.text(*name);
+            let Some(rest) = below(qualified, self.analysis.names.text(reach)) else { continue };
+            if rest.is_empty() {
+                offer(0, bound.to_owned());
+            } else if self.is_reachable(unit, at, qualified, rest) {
+                offer(rest.split('.').count(), format!("{bound}.{rest}"));
+            }
+        }
+        let (imports, scopes) = self.imports_and_scopes();
+        for (import, scope) in imports.iter().zip(scopes) {
+            let Some(scope) = scope else { continue };
+            let holds = import.unit == unit && scope.contains(at) && import.range.end() <= at;
+            let bound = &import.bound;
+            if !holds
+                || import.is_star
+                || (!import.is_from && *bound != import.qualified && import.qualified.contains('.'))
+            {
+                continue;
+            }
+            match below(qualified, &import.qualified) {
+                Some("") => offer(0, bound.clone()),
+                Some(rest) if !rest.contains('.') => offer(1, format!("{bound}.{rest}")),
+                _ => {}
+            }
+        }
+        best.map(|(_, text)| text)
+    }
+
+    /// What an import made a module-level name mean at a place, if no other binding followed.
+    fn reach_at(&self, name: Symbol, unit: usize, at: TextSize) -> Option<Symbol> {
+        let private = |unit: usize| self.units.get(unit).is_some_and(|unit| unit.module_name().is_some());
+        let visible = |other: usize| other == unit || (!private(other) && !private(unit));
+        let bindings = self.analysis.bindings.get(&name)?;
+        let before = bindings
+            .iter()
+            .filter(|binding| visible(binding.unit) && (binding.unit, binding.at) < (unit, at));
+        before.max_by_key(|binding| (binding.unit, binding.at))?.reach
+    }
+
+    /// Whether `rest` hangs on a module without another import: an attribute of it, something in
+    /// a class of it, a submodule that its package imports itself or another statement imported.
+    fn is_reachable(&self, unit: usize, at: TextSize, qualified: &str, rest: &str) -> bool {
+        let Some((first, _)) = rest.split_once('.') else {
+            return true;
+        };
+        let root = qualified.split('.').next().unwrap_or(qualified);
+        first.starts_with(char::is_uppercase)
+            || EAGER_PACKAGES.contains(&root)
+            || self.analysis.imports.iter().any(|import| {
+                !import.is_from
+                    && (import.unit, import.range.end()) <= (unit, at)
+                    && below(qualified, &import.qualified).is_some_and(|rest| !rest.contains('.'))
+            })
     }
 
     /// Whether the program binds this name anywhere, in any scope.
     pub fn name_is_bound(&self, name: &str) -> bool {
-        self.bound.contains(name)
+        self.analysis.names.find(name).is_some_and(|name| self.analysis.bound.contains(&name))
     }
 
-    /// Whether the program reads this name anywhere but in one place.
+    /// Whether the program reads this name anywhere outside of one range of one unit.
     pub fn is_name_used(&self, name: &str, except: (usize, TextRange)) -> bool {
-        self.used.get(name).is_some_and(|places| {
+        let places = self.analysis.names.find(name).and_then(|name| self.analysis.used.get(&name));
+        places.is_some_and(|places| {
             places.iter().any(|(unit, range)| *unit != except.0 || !except.1.contains_range(*range))
         })
     }
 
-    /// What a unit does with global names.
+    /// What a unit does with module-level names. Module units with a name of their own do
+    /// nothing with the program's.
+    ///
+    /// # Panics
+    /// If there is no such unit.
     pub fn flow(&self, unit: usize) -> &Flow {
         &self.flows[unit]
     }
 
     /// The units before `upto` to run again when `edited` change, in order, `edited` included.
+    ///
+    /// `upto` is the unit that runs next, most often the one that failed: it is taken to have
+    /// run once, and what it reads is restored. [`Program::dependents_of_failure`] knows more.
     pub fn dependents(&self, edited: &[usize], upto: usize) -> Vec<usize> {
-        let first = edited.iter().copied().min().unwrap_or(upto);
-        (first..upto).collect()
+        Rerun { summaries: &self.analysis.summaries, upto, reached: None }.units(edited)
+    }
+
+    /// As [`Program::dependents`], where `upto` stopped with an error in the statement that
+    /// starts at `failed`: what it does from there on has not happened.
+    pub fn dependents_of_failure(&self, edited: &[usize], upto: usize, failed: TextSize) -> Vec<usize> {
+        Rerun { summaries: &self.analysis.summaries, upto, reached: Some(failed) }.units(edited)
     }
 }
 
-#[derive(Default)]
-struct Pass {
-    unit: usize,
-    imports: Vec<Import>,
-    env: FxHashMap<String, String>,
-    names: Vec<FxHashMap<TextRange, String>>,
-    flows: Vec<Flow>,
-    bound: FxHashSet<String>,
-    used: FxHashMap<String, Vec<(usize, TextRange)>>,
+/// What follows `prefix` in a dotted name, without the dot.
+fn below<'a>(qualified: &'a str, prefix: &str) -> Option<&'a str> {
+    let rest = qualified.strip_prefix(prefix)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
 
-impl Pass {
-    fn import(&mut self, range: TextRange, alias: &ast::Alias, module: Option<&str>) {
-        let name = alias.name.as_str();
-        let is_star = name == "*";
-        let qualified = match module {
-            Some(module) if is_star => module.to_owned(),
-            Some(module) => format!("{module}.{name}"),
-            None => name.to_owned(),
-        };
-        let bound = match (&alias.asname, module) {
-            (Some(asname), _) => asname.to_string(),
-            (None, Some(_)) => name.to_owned(),
-            (None, None) => name.split('.').next().unwrap_or(name).to_owned(),
-        };
-        let reached =
-            if alias.asname.is_none() && module.is_none() { bound.clone() } else { qualified.clone() };
-        self.bound.insert(bound.clone());
-        self.flows[self.unit].binds.insert(bound.clone());
-        self.env.insert(bound.clone(), reached);
-        self.imports.push(Import {
-            unit: self.unit,
-            range,
-            alias_range: alias.range,
-            module: module.unwrap_or(name).to_owned(),
-            qualified,
-            bound,
-            is_from: module.is_some(),
-            is_star,
-            guarded: false,
-            in_function: false,
-        });
-    }
-}
-
-impl<'a> Visitor<'a> for Pass {
-    fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        match stmt {
-            Stmt::Import(import) => {
-                for alias in &import.names {
-                    self.import(import.range, alias, None);
-                }
-            }
-            Stmt::ImportFrom(import) => {
-                let mut module = ".".repeat(import.level as usize);
-                module.push_str(import.module.as_ref().map_or("", |name| name.as_str()));
-                for alias in &import.names {
-                    self.import(import.range, alias, Some(&module));
-                }
-            }
-            _ => walk_stmt(self, stmt),
-        }
-    }
-
-    fn visit_expr(&mut self, expr: &'a Expr) {
-        walk_expr(self, expr);
-        let qualified = match expr {
-            Expr::Name(name) if name.ctx.is_load() => {
-                self.used.entry(name.id.to_string()).or_default().push((self.unit, name.range));
-                self.env.get(name.id.as_str()).cloned()
-            }
-            Expr::Name(name) => {
-                self.bound.insert(name.id.to_string());
-                self.env.remove(name.id.as_str());
-                None
-            }
-            Expr::Attribute(attribute) => {
-                let base = self.names[self.unit].get(&attribute.value.range());
-                base.map(|base| format!("{base}.{}", attribute.attr))
-            }
-            _ => None,
-        };
-        if let Some(qualified) = qualified {
-            self.names[self.unit].insert(expr.range(), qualified);
-        }
+fn flow(analysis: &Analysis, summary: &Summary) -> Flow {
+    let text = |name: Symbol| analysis.names.text(name).to_owned();
+    // A read of a name that nothing in the program binds is of a builtin or of nothing.
+    let known = |name: &Symbol| analysis.bindings.contains_key(name);
+    Flow {
+        binds: summary.binds.iter().copied().map(text).collect(),
+        mutates: summary.mutates.iter().filter(|name| known(name)).copied().map(text).collect(),
+        reads: summary.reads.iter().map(|read| read.name).filter(known).map(text).collect(),
     }
 }

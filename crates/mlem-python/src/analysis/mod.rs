@@ -1,0 +1,349 @@
+//! One flow-sensitive pass over all units in execution order.
+//!
+//! Module-level code sees each name as it stands at that point. A function's body runs later,
+//! nobody knows when, so it is read at the end, and a global name means something in it only if
+//! all of the program's bindings of that name agree.
+
+mod assign;
+mod effects;
+mod expression;
+mod import;
+mod names;
+mod scope;
+mod statement;
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{TextRange, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) use effects::{Location, Summary};
+pub(crate) use names::{Names, Symbol};
+pub(crate) use scope::Value;
+
+use crate::program::Import;
+use crate::types::{Table, table};
+use crate::unit::Unit;
+use effects::{Access, Argument, Call, Effects, Event, Function};
+use scope::{Scope, ScopeKind, Scopes};
+
+/// A binding of a module-level name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binding {
+    pub(crate) unit: usize,
+    pub(crate) at: TextSize,
+    /// The qualified name that an import gives it.
+    pub(crate) reach: Option<Symbol>,
+}
+
+/// What the pass found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Analysis {
+    pub(crate) names: Names,
+    /// For each unit, what is known of the expression at a range.
+    pub(crate) facts: Vec<FxHashMap<TextRange, Value>>,
+    pub(crate) imports: Vec<Import>,
+    /// The function in which an import stands.
+    pub(crate) import_scopes: Vec<Option<TextRange>>,
+    pub(crate) summaries: Vec<Summary>,
+    /// Names bound anywhere, in any scope.
+    pub(crate) bound: FxHashSet<Symbol>,
+    /// Where names are read, in any scope.
+    pub(crate) used: FxHashMap<Symbol, Vec<(usize, TextRange)>>,
+    pub(crate) bindings: FxHashMap<Symbol, Vec<Binding>>,
+}
+
+/// Runs the pass.
+pub(crate) fn analyse(units: &[Unit]) -> Analysis {
+    let mut pass = Pass::new(units);
+    pass.run();
+    pass.finish()
+}
+
+struct Deferred<'a> {
+    unit: usize,
+    function: &'a ast::StmtFunctionDef,
+    /// Where its effects go: the function's or class's name.
+    owner: Symbol,
+    is_method: bool,
+}
+
+struct Pass<'a> {
+    units: &'a [Unit],
+    table: &'static Table,
+    names: Names,
+    scopes: Scopes,
+    unit: usize,
+    facts: Vec<FxHashMap<TextRange, Value>>,
+    imports: Vec<Import>,
+    import_scopes: Vec<Option<TextRange>>,
+    bound: FxHashSet<Symbol>,
+    used: FxHashMap<Symbol, Vec<(usize, TextRange)>>,
+    bindings: FxHashMap<Symbol, Vec<Binding>>,
+    /// What every binding of a module-level name agrees on.
+    merged: FxHashMap<Symbol, Value>,
+    /// Modules star-imported so far.
+    stars: Vec<Symbol>,
+    /// Names of the module units, by module.
+    modules: FxHashMap<Symbol, FxHashMap<Symbol, Value>>,
+    deferred: Vec<Deferred<'a>>,
+    functions: FxHashMap<Symbol, Vec<Function>>,
+    /// Effects of the units.
+    effects: Vec<Effects>,
+    /// The function whose body is being read, innermost last.
+    bodies: Vec<Function>,
+    body_ranges: Vec<TextRange>,
+    /// Depth of `try` blocks that catch ImportError.
+    guarded: usize,
+    /// Nesting of loops read twice; deeper ones are read once, with what they bind unknown.
+    loops: usize,
+    /// A place may be read again, so a fact that no longer holds has to go.
+    rereading: bool,
+    /// The class whose body is being read.
+    class: Option<Symbol>,
+    /// The module unit being read has a namespace of its own.
+    private: bool,
+}
+
+impl<'a> Pass<'a> {
+    fn new(units: &'a [Unit]) -> Self {
+        Self {
+            units,
+            table: table(),
+            names: Names::default(),
+            scopes: Scopes::new(),
+            unit: 0,
+            facts: units.iter().map(|_| FxHashMap::default()).collect(),
+            imports: Vec::new(),
+            import_scopes: Vec::new(),
+            bound: FxHashSet::default(),
+            used: FxHashMap::default(),
+            bindings: FxHashMap::default(),
+            merged: FxHashMap::default(),
+            stars: Vec::new(),
+            modules: FxHashMap::default(),
+            deferred: Vec::new(),
+            functions: FxHashMap::default(),
+            effects: units.iter().map(|_| Effects::default()).collect(),
+            bodies: Vec::new(),
+            body_ranges: Vec::new(),
+            guarded: 0,
+            loops: 0,
+            rereading: false,
+            class: None,
+            private: false,
+        }
+    }
+
+    fn run(&mut self) {
+        let units = self.units;
+        // Modules first: wherever a cell imports one, its names are known.
+        for (index, unit) in units.iter().enumerate() {
+            if let Some(name) = unit.module_name() {
+                self.module(index, unit, name);
+            }
+        }
+        for (index, unit) in units.iter().enumerate() {
+            if unit.module_name().is_none() {
+                self.unit = index;
+                self.scopes.take_definite();
+                self.magic_imports(unit);
+                self.body(unit.body());
+                self.effects[index].definite = self.scopes.take_definite();
+            }
+        }
+        self.read_functions();
+    }
+
+    /// Reads a module unit in a namespace of its own.
+    fn module(&mut self, index: usize, unit: &'a Unit, name: &str) {
+        let scopes = std::mem::replace(&mut self.scopes, Scopes::new());
+        let merged = std::mem::take(&mut self.merged);
+        let stars = std::mem::take(&mut self.stars);
+        let functions = std::mem::take(&mut self.functions);
+        self.private = true;
+        self.unit = index;
+        self.body(unit.body());
+        self.read_functions();
+        self.private = false;
+        self.functions = functions;
+        self.stars = stars;
+        let exported = std::mem::replace(&mut self.merged, merged);
+        self.scopes = scopes;
+        self.effects[index] = Effects::default();
+        let name = self.names.intern(name);
+        self.modules.insert(name, exported);
+    }
+
+    /// Reads the bodies of functions, with module-level names as all bindings agree on them.
+    fn read_functions(&mut self) {
+        let merged = self.merged.clone();
+        let module = std::mem::replace(&mut self.scopes.stack[0].names, merged);
+        let mut queue = std::mem::take(&mut self.deferred);
+        while !queue.is_empty() {
+            for deferred in queue {
+                self.unit = deferred.unit;
+                self.function_body(&deferred);
+            }
+            queue = std::mem::take(&mut self.deferred);
+        }
+        self.scopes.stack[0].names = module;
+    }
+
+    fn finish(self) -> Analysis {
+        let summaries =
+            self.effects.iter().map(|effects| effects::summarise(effects, &self.functions)).collect();
+        // Functions were read last; their imports belong where they stand.
+        let mut order: Vec<usize> = (0..self.imports.len()).collect();
+        order.sort_by_key(|&index| (self.imports[index].unit, self.imports[index].alias_range.start()));
+        let import_scopes = order.iter().map(|&index| self.import_scopes[index]).collect();
+        let imports = order.iter().map(|&index| self.imports[index].clone()).collect();
+        Analysis {
+            names: self.names,
+            facts: self.facts,
+            imports,
+            import_scopes,
+            summaries,
+            bound: self.bound,
+            used: self.used,
+            bindings: self.bindings,
+        }
+    }
+
+    // --- names ---------------------------------------------------------------------------
+
+    /// Binds a name in the scope in force.
+    fn bind(&mut self, name: Symbol, value: Value, at: TextSize, is_import: bool) {
+        self.bound.insert(name);
+        let scope = self.scopes.target(name);
+        self.scopes.set(scope, name, Some(value));
+        if scope != 0 {
+            return;
+        }
+        self.merged.entry(name).and_modify(|merged| *merged = merged.join(value)).or_insert(value);
+        if !self.rereading {
+            let reach = value.qualified.filter(|_| is_import);
+            self.bindings.entry(name).or_default().push(Binding { unit: self.unit, at, reach });
+        }
+        let access = if is_import { Access::Import } else { Access::Bind };
+        self.event(Event { at, access, location: Location::whole(name), own: false });
+    }
+
+    fn unbind(&mut self, name: Symbol, at: TextSize) {
+        let scope = self.scopes.target(name);
+        self.scopes.set(scope, name, None);
+        if scope == 0 {
+            self.event(Event { at, access: Access::Bind, location: Location::whole(name), own: false });
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match self.bodies.last_mut() {
+            Some(body) => body.events.push(event),
+            None => self.effects[self.unit].events.push(event),
+        }
+    }
+
+    /// Notes a read or a change of a name, if it is a module-level one.
+    fn touch(&mut self, name: Symbol, part: Option<Symbol>, access: Access, at: TextSize) {
+        match self.scopes.lookup(name) {
+            Some((_, scope)) if scope > 0 => {
+                if access == Access::Mutate
+                    && let Some(body) = self.bodies.last_mut()
+                    && body.parameters.contains(&name)
+                {
+                    body.changed_parameters.insert(name);
+                }
+            }
+            _ => {
+                let own = self.bodies.is_empty() && self.scopes.is_definite(name);
+                self.event(Event { at, access, location: Location { name, part }, own });
+            }
+        }
+    }
+
+    fn record(&mut self, range: TextRange, value: Value) {
+        if value.qualified.is_some() || value.ty.is_some() {
+            self.facts[self.unit].insert(range, value);
+        } else if self.rereading {
+            self.facts[self.unit].remove(&range);
+        }
+    }
+
+    fn note_call(&mut self, call: &ast::ExprCall) {
+        let Expr::Name(function) = call.func.as_ref() else { return };
+        let function = self.names.intern(&function.id);
+        let mut arguments = Vec::new();
+        for (index, argument) in call.arguments.args.iter().enumerate() {
+            if let Expr::Name(name) = argument {
+                arguments.push((Argument::Position(index), self.names.intern(&name.id)));
+            }
+        }
+        for keyword in &call.arguments.keywords {
+            if let (Some(parameter), Expr::Name(name)) = (&keyword.arg, &keyword.value) {
+                arguments
+                    .push((Argument::Keyword(self.names.intern(parameter)), self.names.intern(&name.id)));
+            }
+        }
+        self.push_call(Call { at: call.range_start, function, arguments });
+    }
+
+    fn push_call(&mut self, call: Call) {
+        match self.bodies.last_mut() {
+            Some(body) => body.calls.push(call),
+            None => self.effects[self.unit].calls.push(call),
+        }
+    }
+
+    // --- functions -----------------------------------------------------------------------
+
+    fn function_body(&mut self, deferred: &Deferred<'a>) {
+        let function = deferred.function;
+        let mut scope = Scope::new(ScopeKind::Function);
+        let mut parameters = Vec::new();
+        for parameter in function.parameters.iter() {
+            let name = self.names.intern(parameter.name());
+            self.bound.insert(name);
+            parameters.push(name);
+            scope.names.insert(name, Value::UNKNOWN);
+        }
+        let mut locals = assign::Locals::new(&mut self.names);
+        locals.read(&function.body);
+        scope.locals = locals.names;
+        scope.globals = locals.globals;
+        for name in &scope.globals {
+            scope.locals.remove(name);
+        }
+        if deferred.is_method && !parameters.is_empty() {
+            // `self` is not passed by the caller.
+            parameters.remove(0);
+        }
+        self.scopes.stack.push(scope);
+        self.bodies.push(Function { parameters, ..Function::default() });
+        self.body_ranges.push(function.range);
+        let outer = std::mem::take(&mut self.deferred);
+        let (class, rereading, loops) = (self.class.take(), std::mem::take(&mut self.rereading), self.loops);
+        self.loops = 0;
+        self.body(&function.body);
+        // Functions inside see this one's scope, so they are read before it goes.
+        let mut inner = std::mem::replace(&mut self.deferred, outer);
+        while !inner.is_empty() {
+            let outer = std::mem::take(&mut self.deferred);
+            for function in inner {
+                self.function_body(&function);
+            }
+            inner = std::mem::replace(&mut self.deferred, outer);
+        }
+        (self.class, self.rereading, self.loops) = (class, rereading, loops);
+        self.body_ranges.pop();
+        self.scopes.stack.pop();
+        let Some(body) = self.bodies.pop() else { return };
+        match self.bodies.last_mut() {
+            // What an inner function does, its outer function does.
+            Some(outer) => {
+                outer.events.extend(body.events);
+                outer.calls.extend(body.calls);
+            }
+            None => self.functions.entry(deferred.owner).or_default().push(body),
+        }
+    }
+}
