@@ -1,7 +1,7 @@
 //! One walk over each unit, with the rules looked up by the names that occur.
 
-use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
-use mlem_python::ast::{Expr, ExprCall, Stmt};
+use mlem_python::ast::visitor::{Visitor, walk_expr, walk_keyword, walk_stmt};
+use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
 use mlem_python::{Edit, Program, Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,23 +19,28 @@ use crate::target::Question;
 use crate::template::{Place, Template, is_atom};
 use crate::tokens::{breaks_line, minimal_edits};
 
-type Bucket = FxHashMap<String, Vec<(usize, usize)>>;
+/// Rules worth trying where one name occurs: rule index with pattern, callable or move index.
+#[derive(Debug, Default)]
+struct Entry {
+    calls: Vec<(usize, usize)>,
+    names: Vec<(usize, usize)>,
+    subscripts: Vec<(usize, usize)>,
+    /// `call` rules by the last segment of the callable.
+    callables: Vec<(usize, usize)>,
+    /// Moves by the last segment of the old name, for dotted uses.
+    uses: Vec<(usize, usize)>,
+    /// Function rules by trigger name.
+    functions: Vec<usize>,
+}
 
-/// Rules by what makes them worth trying: rule index and pattern, callable or move index.
+/// Rules by the names that make them worth trying.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    calls: Bucket,
-    names: Bucket,
-    subscripts: Bucket,
+    entries: FxHashMap<String, Entry>,
+    /// Patterns without a name to look them up by.
     any: Vec<(usize, usize)>,
-    /// `call` rules by the last segment of the callable.
-    callables: Bucket,
-    /// Moves by the last segment of the old name, for dotted uses.
-    uses: Bucket,
     /// Rules with moves by the first segment of the old name, for imports.
     imports: FxHashMap<String, Vec<usize>>,
-    /// Function rules by trigger name.
-    functions: FxHashMap<&'static str, Vec<usize>>,
 }
 
 impl Index {
@@ -45,8 +50,7 @@ impl Index {
             match &rule.matcher {
                 Matcher::Moved { moves, .. } => {
                     for (m, step) in moves.iter().enumerate() {
-                        let uses = index.uses.entry(step.last_segment().to_string());
-                        uses.or_default().push((at, m));
+                        index.entry(step.last_segment()).uses.push((at, m));
                         let top = step.old.split('.').next().unwrap_or_default();
                         let imports = index.imports.entry(top.to_string()).or_default();
                         if imports.last() != Some(&at) {
@@ -56,34 +60,33 @@ impl Index {
                 }
                 Matcher::Patterns { patterns, .. } => {
                     for (p, (pattern, _)) in patterns.iter().enumerate() {
-                        let (bucket, name) = match pattern.trigger() {
-                            Trigger::Call(name) => (&mut index.calls, name),
-                            Trigger::Name(name) => (&mut index.names, name),
-                            Trigger::Subscript(name) => (&mut index.subscripts, name),
-                            Trigger::Any => {
-                                index.any.push((at, p));
-                                continue;
+                        match pattern.trigger() {
+                            Trigger::Call(name) => index.entry(&name).calls.push((at, p)),
+                            Trigger::Name(name) => index.entry(&name).names.push((at, p)),
+                            Trigger::Subscript(name) => {
+                                index.entry(&name).subscripts.push((at, p));
                             }
-                        };
-                        bucket.entry(name).or_default().push((at, p));
+                            Trigger::Any => index.any.push((at, p)),
+                        }
                     }
                 }
                 Matcher::Call { callables, .. } => {
                     for (c, callable) in callables.iter().enumerate() {
-                        let bucket = index
-                            .callables
-                            .entry(callable.last_segment().to_string());
-                        bucket.or_default().push((at, c));
+                        index.entry(callable.last_segment()).callables.push((at, c));
                     }
                 }
                 Matcher::Function(function) => {
                     for trigger in function.triggers {
-                        index.functions.entry(trigger).or_default().push(at);
+                        index.entry(trigger).functions.push(at);
                     }
                 }
             }
         }
         index
+    }
+
+    fn entry(&mut self, name: &str) -> &mut Entry {
+        self.entries.entry(name.to_string()).or_default()
     }
 }
 
@@ -111,13 +114,12 @@ impl Catalogue {
             applicable,
             aliases,
             unit: 0,
-            loose_slots: FxHashSet::default(),
+            parents: Vec::new(),
             functions: FxHashSet::default(),
             findings: Vec::new(),
         };
         for (unit, parsed) in question.program.units().iter().enumerate() {
             checker.unit = unit;
-            checker.loose_slots.clear();
             checker.body(parsed.body(), true);
         }
         let mut functions: Vec<usize> = checker.functions.iter().copied().collect();
@@ -213,8 +215,8 @@ struct Checker<'q> {
     /// Bound names whose import ends in another name (`from numpy import float as f`).
     aliases: FxHashMap<&'q str, &'q str>,
     unit: usize,
-    /// Ranges where an operator may stand without parentheses.
-    loose_slots: FxHashSet<TextRange>,
+    /// The expressions around the one at hand, outermost first.
+    parents: Vec<&'q Expr>,
     functions: FxHashSet<usize>,
     findings: Vec<Finding>,
 }
@@ -242,11 +244,15 @@ impl<'q> Checker<'q> {
     }
 
     fn trigger_functions(&mut self, name: &str) {
-        if let Some(rules) = self.catalogue.index.functions.get(name) {
-            for rule in rules {
-                if self.applicable[*rule] {
-                    self.functions.insert(*rule);
-                }
+        if let Some(entry) = self.catalogue.index.entries.get(name) {
+            self.trigger(entry);
+        }
+    }
+
+    fn trigger(&mut self, entry: &Entry) {
+        for rule in &entry.functions {
+            if self.applicable[*rule] {
+                self.functions.insert(*rule);
             }
         }
     }
@@ -281,7 +287,7 @@ impl<'q> Checker<'q> {
     }
 
     fn try_statement(&mut self, statement: &'q Stmt, key: &'q Expr, is_alone: bool) {
-        for (rule, pattern) in self.candidates(key) {
+        for (rule, pattern) in self.candidates(key, self.entry(key)) {
             let rule = &self.catalogue.rules()[rule];
             let Matcher::Patterns {
                 patterns,
@@ -312,24 +318,24 @@ impl<'q> Checker<'q> {
         }
     }
 
-    fn candidates(&self, key: &'q Expr) -> Vec<(usize, usize)> {
-        let index = &self.catalogue.index;
-        let mut found = Vec::new();
-        let mut add = |bucket: &Bucket, name: Option<&str>| {
-            if let Some(name) = name
-                && let Some(rules) = bucket.get(name)
-            {
-                found.extend(rules.iter().filter(|(rule, _)| self.applicable[*rule]));
-            }
+    /// The rules known for the name by which an expression is looked up.
+    fn entry(&self, key: &'q Expr) -> Option<&'static Entry> {
+        let named = match key {
+            Expr::Call(call) => &call.func,
+            Expr::Subscript(subscript) => &subscript.value,
+            other => other,
         };
-        match key {
-            Expr::Call(call) => add(&index.calls, self.name_of(&call.func)),
-            Expr::Subscript(subscript) => add(&index.subscripts, self.name_of(&subscript.value)),
-            Expr::Attribute(_) | Expr::Name(_) => add(&index.names, self.name_of(key)),
-            _ => {}
-        }
-        found.extend(index.any.iter().filter(|(rule, _)| self.applicable[*rule]));
-        found
+        self.catalogue.index.entries.get(self.name_of(named)?)
+    }
+
+    fn candidates(&self, key: &'q Expr, entry: Option<&Entry>) -> Vec<(usize, usize)> {
+        let bucket = entry.map_or(&[] as &[_], |entry| match key {
+            Expr::Call(_) => &entry.calls,
+            Expr::Subscript(_) => &entry.subscripts,
+            _ => &entry.names,
+        });
+        let all = bucket.iter().chain(&self.catalogue.index.any);
+        all.filter(|(rule, _)| self.applicable[*rule]).copied().collect()
     }
 
     fn try_expression(&mut self, expr: &'q Expr) {
@@ -341,7 +347,8 @@ impl<'q> Checker<'q> {
         if !is_read {
             return;
         }
-        for (rule, pattern) in self.candidates(expr) {
+        let entry = self.entry(expr);
+        for (rule, pattern) in self.candidates(expr, entry) {
             let rule = &self.catalogue.rules()[rule];
             let Matcher::Patterns {
                 patterns,
@@ -370,21 +377,21 @@ impl<'q> Checker<'q> {
             };
             self.report(rule, expr.range(), judgement, fix);
         }
-        if let Expr::Call(call) = expr {
-            self.try_call(expr, call);
-        }
-        if let Expr::Attribute(attribute) = expr {
-            self.try_use(expr, attribute.attr.as_str());
+        let Some(entry) = entry else {
+            return;
+        };
+        match expr {
+            Expr::Call(call) => self.try_call(expr, call, &entry.callables),
+            Expr::Attribute(_) => {
+                self.trigger(entry);
+                self.try_use(expr, &entry.uses);
+            }
+            Expr::Name(_) => self.trigger(entry),
+            _ => {}
         }
     }
 
-    fn try_call(&mut self, expr: &'q Expr, call: &'q ExprCall) {
-        let Some(name) = self.name_of(&call.func) else {
-            return;
-        };
-        let Some(rules) = self.catalogue.index.callables.get(name) else {
-            return;
-        };
+    fn try_call(&mut self, expr: &'q Expr, call: &'q ExprCall, rules: &[(usize, usize)]) {
         for (rule, callable) in rules {
             if !self.applicable[*rule] {
                 continue;
@@ -495,10 +502,10 @@ impl<'q> Checker<'q> {
     }
 
     /// A dotted use of something that moved.
-    fn try_use(&mut self, expr: &'q Expr, name: &str) {
-        let Some(rules) = self.catalogue.index.uses.get(name) else {
+    fn try_use(&mut self, expr: &'q Expr, rules: &[(usize, usize)]) {
+        if rules.is_empty() {
             return;
-        };
+        }
         let Some(full) = self.program().qualified_name(self.unit, expr) else {
             return;
         };
@@ -696,7 +703,7 @@ impl<'q> Checker<'q> {
         let (mut text, mut edits) = self.render(expr.range(), template, bindings, needs)?;
         let old = &self.source()[expr.range()];
         let operator = !template.is_atom() && is_atom(expr);
-        if (operator && !self.loose_slots.contains(&expr.range()))
+        if (operator && self.parents.last().is_some_and(|parent| binds(parent, expr)))
             || (breaks_line(&text) && !breaks_line(old))
         {
             text = format!("({text})");
@@ -804,28 +811,7 @@ impl<'q> Visitor<'q> for Checker<'q> {
     }
 
     fn visit_stmt(&mut self, statement: &'q Stmt) {
-        // Places where an operator needs no parentheses around it.
         match statement {
-            Stmt::Expr(s) => {
-                self.loose_slots.insert(s.value.range());
-            }
-            Stmt::Assign(s) => {
-                self.loose_slots.insert(s.value.range());
-            }
-            Stmt::AugAssign(s) => {
-                self.loose_slots.insert(s.value.range());
-            }
-            Stmt::Return(s) => {
-                if let Some(value) = &s.value {
-                    self.loose_slots.insert(value.range());
-                }
-            }
-            Stmt::For(s) => {
-                self.loose_slots.insert(s.iter.range());
-            }
-            Stmt::If(s) => {
-                self.loose_slots.insert(s.test.range());
-            }
             Stmt::Import(import) => {
                 for alias in &import.names {
                     self.trigger_functions(alias.name.as_str());
@@ -842,29 +828,33 @@ impl<'q> Visitor<'q> for Checker<'q> {
     }
 
     fn visit_expr(&mut self, expr: &'q Expr) {
-        match expr {
-            Expr::Call(call) => {
-                for argument in &call.arguments.args {
-                    self.loose_slots.insert(argument.range());
-                }
-                for keyword in &call.arguments.keywords {
-                    self.loose_slots.insert(keyword.value.range());
-                    if let Some(name) = &keyword.arg {
-                        self.trigger_functions(name.as_str());
-                    }
-                }
-            }
-            Expr::Subscript(subscript) => {
-                self.loose_slots.insert(subscript.slice.range());
-            }
-            Expr::List(list) => self
-                .loose_slots
-                .extend(list.elts.iter().map(Ranged::range)),
-            Expr::Attribute(attribute) => self.trigger_functions(attribute.attr.as_str()),
-            Expr::Name(name) => self.trigger_functions(name.id.as_str()),
-            _ => {}
-        }
         self.try_expression(expr);
+        self.parents.push(expr);
         walk_expr(self, expr);
+        self.parents.pop();
+    }
+
+    fn visit_keyword(&mut self, keyword: &'q Keyword) {
+        if let Some(name) = &keyword.arg {
+            self.trigger_functions(name.as_str());
+        }
+        walk_keyword(self, keyword);
+    }
+}
+
+/// Whether an operator in the place of `child` would need parentheses.
+fn binds(parent: &Expr, child: &Expr) -> bool {
+    match parent {
+        Expr::Attribute(_)
+        | Expr::BinOp(_)
+        | Expr::UnaryOp(_)
+        | Expr::BoolOp(_)
+        | Expr::Compare(_)
+        | Expr::If(_)
+        | Expr::Await(_)
+        | Expr::Starred(_) => true,
+        Expr::Subscript(subscript) => subscript.value.range() == child.range(),
+        Expr::Call(call) => call.func.range() == child.range(),
+        _ => false,
     }
 }

@@ -265,14 +265,16 @@ fn gap_edits(
         let added = j < next_j;
         if removed && added {
             let range = old_tokens[i].start..old_tokens[next_i - 1].end;
-            let mut text = inserted.trim().to_string();
-            // The old spacing stays unless it would glue two words together.
-            if range.start == previous_old && glued(&old[..range.start], &text) {
-                text.insert(0, ' ');
-            }
-            if range.end == next_old && glued(&text, &old[range.end..]) {
-                text.push(' ');
-            }
+            // Spacing that was there stays; where there was none, the new text brings its own.
+            let leading = inserted.len() - inserted.trim_start().len();
+            let trailing = inserted.trim_end().len();
+            let from = if range.start == previous_old { 0 } else { leading };
+            let to = if range.end == next_old {
+                inserted.len()
+            } else {
+                trailing
+            };
+            let text = inserted[from..to].to_string();
             edits.push(edit(base, range, text));
         } else if removed {
             let first = &old[old_tokens[i].clone()];
