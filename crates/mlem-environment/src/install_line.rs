@@ -129,7 +129,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     let mut quote = None;
     let mut characters = line.chars().peekable();
     let mut skip_next = false;
-    let mut finish = |word: &mut String, in_word: &mut bool, commands: &mut Vec<Vec<String>>, skip: &mut bool| {
+    let finish = |word: &mut String, in_word: &mut bool, commands: &mut Vec<Vec<String>>, skip: &mut bool| {
         if *in_word {
             let text = std::mem::take(word);
             if *skip {

@@ -4,10 +4,13 @@ mod collect;
 mod detect;
 mod distribution;
 mod environment;
+mod homes;
 mod install_line;
 mod interpreter;
 mod knowledge;
 mod lock;
+mod names;
+mod probe;
 mod process;
 mod releases;
 mod requirement;
@@ -20,9 +23,11 @@ pub use distribution::Distribution;
 pub use environment::{
     Environment, EnvironmentError, EnvironmentSpec, PythonChoice, Step, Wanted, build, existing, install_missing,
 };
+pub use homes::{Confidence, Home};
 pub use interpreter::{Interpreter, InterpreterError};
 pub use knowledge::{Knowledge, Offer};
 pub use lock::{Lock, Pin};
+pub use probe::{Answer, Kind, Parameter, ParameterKind, Probe, ProbeError, Raised};
 pub use releases::{Releases, newest_releases};
 pub use requirement::{Requirement, RequirementError, RequirementsFile, RequirementsFileError, read_requirements};
 pub use resolve::{Dropped, PassedOver, Suspect};
