@@ -4,6 +4,8 @@
 use mlem_python::ast::{Expr, Number};
 use mlem_python::{Ranged, TextRange};
 
+use regex::Regex;
+
 use crate::target::Question;
 
 /// What one metavariable has to be; several are alternatives.
@@ -26,6 +28,8 @@ enum Test {
     Name,
     /// Exactly this source text.
     Text(String),
+    /// Source text that a regular expression finds something in.
+    Regex(Box<Regex>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +89,8 @@ impl Alternative {
         };
         let test = if let Some(exact) = text.strip_prefix('=') {
             Test::Text(exact.to_string())
+        } else if let Some(pattern) = text.strip_prefix('~') {
+            Test::Regex(Box::new(Regex::new(pattern).map_err(|e| e.to_string())?))
         } else if text == "literal" {
             Test::Literal(None)
         } else if let Some(kind) = text.strip_prefix("literal:") {
@@ -129,6 +135,7 @@ impl Alternative {
                 literal_kind(expr).is_some_and(|found| kind.is_none_or(|wanted| wanted == found))
             }
             Test::Name => matches!(expr, Expr::Name(_)),
+            Test::Regex(regex) => regex.is_match(source(question, unit, expr.range())),
             Test::Text(text) => source(question, unit, expr.range()) == text,
         };
         if holds == self.negated {

@@ -174,6 +174,8 @@ pub(crate) fn finding(
 ) -> Option<Finding> {
     let proof = if is_confirmed(question, rule, unit, range) {
         Proof::Live
+    } else if rule.unknown == UnknownType::Error {
+        return None;
     } else if let Some(reason) = unknown {
         if rule.unknown == UnknownType::Silent {
             return None;

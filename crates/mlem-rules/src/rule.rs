@@ -61,6 +61,9 @@ pub struct Rule {
     pub before: String,
     /// The new form; nothing when there is no fix.
     pub after: Option<String>,
+    /// `ExceptionName: message` that `before` raises, for the text test of a rule that waits for
+    /// the live error.
+    pub error: Option<String>,
     /// How the rule is shown to be true.
     pub proof: Demonstration,
     pub(crate) unknown: UnknownType,
@@ -153,6 +156,9 @@ impl Rule {
                 }
             },
         };
+        if raw.unknown == UnknownType::Error && (raw.evidence.is_none() || raw.error.is_none()) {
+            return Err("unknown: `error` needs `evidence`, and `error` for the test".to_string());
+        }
         let matcher = Matcher::compile(&raw)?;
         if raw.after.is_none() && matcher.has_fix() {
             return Err("after: is missing, although the rule has a fix".to_string());
@@ -172,6 +178,7 @@ impl Rule {
             setup: raw.setup,
             before: raw.before,
             after: raw.after,
+            error: raw.error,
             proof,
             unknown: raw.unknown,
             matcher,

@@ -39,6 +39,7 @@ pub(crate) struct RawRule {
     pub(crate) source: String,
     #[serde(default)]
     pub(crate) unknown: UnknownType,
+    pub(crate) error: Option<String>,
 
     pub(crate) moved: Option<BTreeMap<String, String>>,
     #[serde(rename = "match")]
@@ -143,4 +144,6 @@ pub(crate) enum UnknownType {
     Report,
     /// No finding, unless a live error confirms it: for names that are common elsewhere (`append`).
     Silent,
+    /// No finding at all without a live error that confirms it, whatever is known of the types.
+    Error,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mlem_python::{Program, Unit};
-use mlem_rules::{Catalogue, Pins, Rule, Version, fix_until_stable};
+use mlem_rules::{Catalogue, LiveError, Pins, Question, Rule, Version, fix_until_stable};
 
 /// A target in which the rule applies: the first version it is about.
 fn target(rule: &Rule) -> Pins {
@@ -24,13 +24,24 @@ fn program(cells: &[&str]) -> Program {
     Program::new(cells.iter().map(|cell| Unit::cell(cell.trim_matches('\n'))).collect())
 }
 
+/// The error that the rule says `before` raises, in the second cell.
+fn error(rule: &Rule) -> Option<LiveError> {
+    let (ename, evalue) = rule.error.as_ref()?.split_once(": ")?;
+    Some(LiveError {
+        ename: ename.to_string(),
+        evalue: evalue.to_string(),
+        unit: 1,
+        lines: None,
+    })
+}
+
 /// The notebook after the rule's fixes (whatever their safety), cell by cell.
-fn fixed(rule: &'static Rule, cells: &[&str]) -> String {
+fn fixed(rule: &'static Rule, cells: &[&str], error: Option<&LiveError>) -> String {
     let fixed = fix_until_stable(
         Catalogue::shipped(),
         &program(cells),
         &target(rule),
-        (None, None),
+        (error, None),
         &|finding| finding.rule.id == rule.id,
     );
     fixed.sources().join("\n")
@@ -39,7 +50,11 @@ fn fixed(rule: &'static Rule, cells: &[&str]) -> String {
 fn findings(rule: &'static Rule, cells: &[&str]) -> usize {
     let program = program(cells);
     let target = target(rule);
-    let question = mlem_rules::Question::without_kernel(&program, &target);
+    let error = error(rule);
+    let question = Question {
+        error: error.as_ref(),
+        ..Question::without_kernel(&program, &target)
+    };
     Catalogue::shipped()
         .check(&question)
         .iter()
@@ -52,6 +67,9 @@ fn the_shipped_rule_files_are_valid() {
     let errors: Vec<String> = Catalogue::shipped_errors().iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "\n{}", errors.join("\n"));
     for rule in Catalogue::shipped().rules() {
+        if let Some(error) = &rule.error {
+            assert!(error.contains(": "), "{}: error is not `Name: message`", rule.id);
+        }
         if let Some(evidence) = &rule.evidence {
             assert!(regex::Regex::new(evidence).is_ok(), "{}: evidence `{evidence}`", rule.id);
         }
@@ -79,6 +97,12 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
 fn before_becomes_after() {
     let mut failures = Vec::new();
     for rule in rules() {
+        let error = error(rule);
+        if let Some(error) = &error
+            && !rule.is_evidence(&error.ename, &error.evalue)
+        {
+            failures.push(format!("{} {}: `evidence` does not match `error`", rule.id, rule.name));
+        }
         if findings(rule, &[&rule.setup, &rule.before]) == 0 {
             failures.push(format!("{} {}: nothing is found in `before`", rule.id, rule.name));
             continue;
@@ -89,7 +113,7 @@ fn before_becomes_after() {
         let wanted = program(&[&rule.setup, after]);
         let wanted: Vec<&str> = wanted.units().iter().map(Unit::source).collect();
         let wanted = wanted.join("\n");
-        let got = fixed(rule, &[&rule.setup, &rule.before]);
+        let got = fixed(rule, &[&rule.setup, &rule.before], error.as_ref());
         if got != wanted {
             failures.push(format!(
                 "{} {}: `before` becomes\n{}\nand not\n{}",
@@ -99,7 +123,7 @@ fn before_becomes_after() {
                 indented(&wanted)
             ));
         }
-        if fixed(rule, &[&rule.setup, after]) != wanted {
+        if fixed(rule, &[&rule.setup, after], None) != wanted {
             failures.push(format!("{} {}: `after` is changed again", rule.id, rule.name));
         }
     }
