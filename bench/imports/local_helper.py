@@ -1,0 +1,2 @@
+def clean(record):
+    return record
