@@ -16,7 +16,7 @@ import sys
 
 import measure
 
-REQUIREMENTS = ["ipykernel==7.4.0", "pandas==3.0.3", "numpy==2.4.6", "scikit-learn==1.9.0", "scipy==1.17.1"]
+REQUIREMENTS = ["ipykernel==7.4.0", "pandas==3.1.1", "numpy==2.4.6", "scikit-learn==1.9.1", "scipy==1.17.1"]
 
 WORK = """import time
 until = time.process_time() + 2
@@ -28,13 +28,13 @@ steps > 0"""
 # Values reach these cells through a function, so that their types are known only while it runs.
 BROKEN = [
     "frame = frame.append(more, ignore_index=True)\nlen(frame)",
-    "frame.as_matrix().shape",
+    "frame.drop('b', 1).columns.tolist()",
     "float(frame.ix[0, 'a'])",
-    "pd.rolling_mean(frame['a'], 2).tolist()",
     "frame.sort('b')['b'].tolist()",
-    "from sklearn.preprocessing import Imputer\nImputer().fit_transform(frame[['a']]).shape",
-    "from sklearn.cross_validation import train_test_split\nlen(train_test_split(frame, random_state=0))",
+    "frame['a'].order().tolist()",
+    "frame.fillna(method='ffill').shape",
     "vectorizer.get_feature_names()",
+    "[name for name, column in frame.iteritems()]",
 ]
 
 
