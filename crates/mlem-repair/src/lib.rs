@@ -1,1 +1,28 @@
 //! The repair loop: diagnose, propose, edit, re-run, keep or roll back, prove.
+//!
+//! [`modernize`] does the whole job for one notebook: [`statics`] before anything runs, the live repair, and the
+//! clean proof run. [`run_notebook`] runs one as it is. Both work on a [`scratch`] copy and write nothing of the
+//! user's; [`results`] writes what they found.
+
+pub mod diagnose;
+mod imports;
+pub mod inspect;
+mod job;
+mod live;
+pub mod modules;
+pub mod paths;
+mod propose;
+mod record;
+pub mod report;
+pub mod results;
+mod run;
+pub mod scratch;
+mod session;
+pub mod sources;
+pub mod statics;
+pub mod tables;
+
+pub use job::{Job, JobError, Modernized, Options, modernize, pins, read_runnable, requirements};
+pub use live::{Event, Phase, Strategy};
+pub use run::{RUN_SCHEMA, Ran, RunOptions, RunReport, run_notebook, run_script};
+pub use session::{SessionError, SessionOptions};

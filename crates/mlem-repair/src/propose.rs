@@ -1,0 +1,368 @@
+//! Proposals for one failure, cheapest and surest first: rules that the live error confirms, the new home of
+//! a vanished name, an import nobody uses, a data path, a missing distribution.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use mlem_environment::{Confidence, Distribution, Environment, Knowledge as Names, Probe};
+use mlem_python::ast::{ExceptHandler, Stmt};
+use mlem_python::{Edit, Program, Ranged, Unit};
+use mlem_rules::{Catalogue, Finding, LiveError, LiveTypes, Pins, Proof, Question};
+use regex::Regex;
+
+use crate::imports::prune_unused;
+use crate::paths::{self, FileIndex};
+use crate::report::EditSource;
+use crate::session::{Cause, Failure, Session};
+use crate::sources::Sources;
+
+/// One thing to try.
+#[derive(Debug, Clone)]
+pub(crate) struct Proposal {
+    /// Edits by piece.
+    pub edits: Vec<(usize, Vec<Edit>)>,
+    /// Distributions to install first; the kernel is started anew after that.
+    pub install: Vec<Distribution>,
+    /// What proposes it.
+    pub source: EditSource,
+    /// The rule's id.
+    pub rule: Option<String>,
+    /// Why we believe it.
+    pub evidence: String,
+    /// `safe`, `safe-with-evidence` or `unsafe`.
+    pub safety: &'static str,
+    /// What it is for, in a sentence.
+    pub reason: String,
+}
+
+/// What proposals are drawn from.
+pub(crate) struct Knowledge<'a> {
+    /// The catalogue of rules.
+    pub catalogue: &'static Catalogue,
+    /// Versions of the target.
+    pub pins: &'a Pins,
+    /// The environment that the kernel runs in.
+    pub environment: &'a Environment,
+    /// Asks the interpreter what it has.
+    pub probe: Option<&'a mut Probe>,
+    /// The notebook's data.
+    pub files: &'a FileIndex,
+}
+
+/// Live types asked in rounds: the matcher asks synchronously, the kernel answers between two rounds.
+#[derive(Debug, Default)]
+struct Answers {
+    known: HashMap<String, Option<Vec<String>>>,
+    asked: RefCell<Vec<String>>,
+}
+
+impl LiveTypes for Answers {
+    fn type_of(&self, expression: &str) -> Option<Vec<String>> {
+        match self.known.get(expression) {
+            Some(answer) => answer.clone(),
+            None => {
+                self.asked.borrow_mut().push(expression.to_owned());
+                None
+            }
+        }
+    }
+}
+
+/// Rounds of questions to the kernel: a rule may need the type of a part once it knows that of the whole.
+const ROUNDS: usize = 3;
+
+/// Everything worth trying for `failure`, in order.
+pub(crate) async fn proposals(
+    knowledge: &mut Knowledge<'_>,
+    sources: &Sources,
+    session: &mut Session,
+    failure: &Failure,
+) -> Vec<Proposal> {
+    let Cause::Exception { exception, user_lines } = &failure.cause else { return Vec::new() };
+    let mut found = Vec::new();
+    // The raising line first, then the lines that called it, then the failing cell without a line.
+    let mut places: Vec<(usize, Option<usize>)> =
+        user_lines.iter().map(|(piece, line)| (*piece, Some(*line))).collect();
+    if !places.iter().any(|(piece, _)| *piece == failure.cell) {
+        places.push((failure.cell, None));
+    }
+    for (piece, line) in &places {
+        let (program, unit) = sources.program_of(*piece);
+        let lines = line.map(|line| statement_lines(&program, unit, line));
+        let error =
+            LiveError { ename: exception.ename.clone(), evalue: exception.evalue.clone(), unit, lines };
+        let in_cells = *piece < sources.cells().len();
+        let findings = ask_rules(knowledge, &program, &error, in_cells.then_some(&mut *session)).await;
+        let base = if in_cells { 0 } else { *piece };
+        found.extend(
+            findings.into_iter().filter_map(|finding| from_finding(finding, base, &exception.signature())),
+        );
+    }
+    for (piece, line) in &places {
+        let Some(line) = line else { continue };
+        let (program, unit) = sources.program_of(*piece);
+        if let Some(probe) = knowledge.probe.as_deref_mut() {
+            found.extend(where_now(probe, &program, unit, *piece, exception));
+        }
+        if matches!(exception.ename.as_str(), "ImportError" | "ModuleNotFoundError")
+            && let Some((edit, reason)) = prune_unused(&program, unit, *line, &exception.evalue)
+        {
+            found.push(Proposal {
+                edits: vec![(*piece, vec![edit])],
+                install: Vec::new(),
+                source: EditSource::Environment,
+                rule: None,
+                evidence: exception.signature(),
+                safety: "safe-with-evidence",
+                reason,
+            });
+        }
+    }
+    found.extend(data_path(knowledge.files, sources, &places, exception));
+    found.extend(missing_distribution(knowledge.environment, exception));
+    found
+}
+
+/// The lines of the innermost statement around `line`, so that a rule's match anywhere in it counts.
+fn statement_lines(program: &Program, unit: usize, line: usize) -> (usize, usize) {
+    let unit = &program.units()[unit];
+    innermost(unit.body(), unit, line).unwrap_or((line, line))
+}
+
+/// Blocks do not count as statements of their own: only the line of theirs that holds the failing one.
+fn innermost(body: &[Stmt], unit: &Unit, line: usize) -> Option<(usize, usize)> {
+    let statement = body.iter().find(|statement| {
+        let (first, last) = unit.lines(statement.range());
+        (first..=last).contains(&line)
+    })?;
+    let blocks: Vec<&[Stmt]> = match statement {
+        Stmt::FunctionDef(block) => vec![&block.body],
+        Stmt::ClassDef(block) => vec![&block.body],
+        Stmt::For(block) => vec![&block.body, &block.orelse],
+        Stmt::While(block) => vec![&block.body, &block.orelse],
+        Stmt::With(block) => vec![&block.body],
+        Stmt::If(block) => {
+            let clauses = block.elif_else_clauses.iter().map(|clause| clause.body.as_slice());
+            std::iter::once(block.body.as_slice()).chain(clauses).collect()
+        }
+        Stmt::Try(block) => {
+            let handlers = block.handlers.iter().map(|handler| {
+                let ExceptHandler::ExceptHandler(handler) = handler;
+                handler.body.as_slice()
+            });
+            [block.body.as_slice(), &block.orelse, &block.finalbody].into_iter().chain(handlers).collect()
+        }
+        _ => return Some(unit.lines(statement.range())),
+    };
+    blocks.into_iter().find_map(|body| innermost(body, unit, line)).or(Some((line, line)))
+}
+
+async fn ask_rules(
+    knowledge: &Knowledge<'_>,
+    program: &Program,
+    error: &LiveError,
+    mut session: Option<&mut Session>,
+) -> Vec<Finding> {
+    let mut answers = Answers::default();
+    for _ in 0..ROUNDS {
+        let types = session.as_ref().map(|_| &answers as &dyn LiveTypes);
+        let question = Question { program, target: knowledge.pins, error: Some(error), types };
+        let findings = knowledge.catalogue.check(&question);
+        let asked = answers.asked.take();
+        let Some(session) = session.as_deref_mut().filter(|_| !asked.is_empty()) else {
+            return rank(findings, program, error);
+        };
+        for expression in asked {
+            if !answers.known.contains_key(&expression) {
+                let answer = session.types_of(&expression).await;
+                answers.known.insert(expression, answer);
+            }
+        }
+    }
+    let question = Question { program, target: knowledge.pins, error: Some(error), types: Some(&answers) };
+    rank(knowledge.catalogue.check(&question), program, error)
+}
+
+/// Confirmed by the error first, then those on the failing lines, then the failing unit's proven ones.
+fn rank(findings: Vec<Finding>, program: &Program, error: &LiveError) -> Vec<Finding> {
+    let key = |finding: &Finding| {
+        let (first, last) = program.units()[finding.unit].lines(finding.range);
+        let here =
+            finding.unit == error.unit && error.lines.is_none_or(|(from, to)| first <= to && last >= from);
+        (finding.proof != Proof::Live, !here, finding.unit != error.unit)
+    };
+    let mut findings: Vec<Finding> = findings
+        .into_iter()
+        .filter(|finding| finding.fix.is_some() && finding.proof == Proof::Live)
+        .collect();
+    findings.sort_by_key(key);
+    findings
+}
+
+fn from_finding(finding: Finding, base: usize, error: &str) -> Option<Proposal> {
+    let fix = finding.fix?;
+    let mut edits: Vec<(usize, Vec<Edit>)> = Vec::new();
+    for (unit, edit) in fix.edits {
+        match edits.iter_mut().find(|(piece, _)| *piece == base + unit) {
+            Some((_, list)) => list.push(edit),
+            None => edits.push((base + unit, vec![edit])),
+        }
+    }
+    Some(Proposal {
+        edits,
+        install: Vec::new(),
+        source: EditSource::Rule,
+        rule: Some(finding.rule.id.clone()),
+        evidence: error.to_owned(),
+        safety: finding.safety.as_str(),
+        reason: finding.message,
+    })
+}
+
+static NO_MODULE: LazyLock<Regex> = LazyLock::new(|| regex(r"^No module named '?([\w.]+)'?"));
+static NO_NAME: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^cannot import name '?(\w+)'?(?: from '([\w.]+)')?"));
+static NO_ATTRIBUTE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^module '([\w.]+)' has no attribute '(\w+)'"));
+
+fn regex(pattern: &str) -> Regex {
+    // Every pattern here is a constant of this file and compiled by its tests.
+    #[expect(clippy::unwrap_used)]
+    Regex::new(pattern).unwrap()
+}
+
+/// A vanished name whose new home the installed packages' sources tell.
+fn where_now(
+    probe: &mut Probe,
+    program: &Program,
+    unit: usize,
+    piece: usize,
+    exception: &crate::diagnose::Exception,
+) -> Vec<Proposal> {
+    let evalue = exception.evalue.as_str();
+    let mut moves: Vec<(String, String)> = Vec::new();
+    if let Some(found) = NO_MODULE.captures(evalue) {
+        // Each name that this unit takes from the vanished module may have a home of its own.
+        let module = &found[1];
+        for import in program.imports().iter().filter(|import| import.unit == unit && import.is_from) {
+            if import.module == *module || import.module.starts_with(&format!("{module}.")) {
+                moves.push((import.qualified.clone(), last(&import.qualified).to_owned()));
+            }
+        }
+    } else if let Some(found) = NO_NAME.captures(evalue) {
+        let name = &found[1];
+        let old = program
+            .imports()
+            .iter()
+            .find(|import| import.unit == unit && import.is_from && last(&import.qualified) == name)
+            .map(|import| import.qualified.clone());
+        if let Some(old) = old {
+            moves.push((old, name.to_owned()));
+        }
+    } else if let Some(found) = NO_ATTRIBUTE.captures(evalue) {
+        moves.push((format!("{}.{}", &found[1], &found[2]), found[2].to_owned()));
+    }
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut homes = Vec::new();
+    for (old, name) in moves {
+        let near = old.split('.').next();
+        // Exactly one sensible place is a fix; the best of several is a guess.
+        let homes_found = probe.where_now(&name, near);
+        let Some(home) = homes_found.first() else { continue };
+        if home.confidence != Confidence::Only || home.qualified == old {
+            continue;
+        }
+        let fixes = mlem_rules::relocate(program, &old, &home.qualified);
+        edits.extend(fixes.into_iter().filter(|(at, _)| *at == unit).map(|(_, edit)| edit));
+        homes.push(format!("`{old}` is now `{}` ({})", home.qualified, home.distribution));
+    }
+    if edits.is_empty() {
+        return Vec::new();
+    }
+    vec![Proposal {
+        edits: vec![(piece, edits)],
+        install: Vec::new(),
+        source: EditSource::WhereNow,
+        rule: None,
+        evidence: exception.signature(),
+        safety: "safe-with-evidence",
+        reason: homes.join("; "),
+    }]
+}
+
+fn last(qualified: &str) -> &str {
+    qualified.rsplit('.').next().unwrap_or(qualified)
+}
+
+/// The literal that names a file which lies elsewhere today.
+fn data_path(
+    files: &FileIndex,
+    sources: &Sources,
+    places: &[(usize, Option<usize>)],
+    exception: &crate::diagnose::Exception,
+) -> Option<Proposal> {
+    let missing = paths::missing_path(&exception.ename, &exception.evalue)?;
+    let found = files.resolve(&missing)?;
+    if found == missing {
+        return None;
+    }
+    // The raising piece first; a base folder is usually bound in an earlier cell.
+    let order = places.iter().map(|(piece, _)| *piece).chain((0..sources.pieces().len()).rev());
+    for piece in order {
+        let (program, unit) = sources.program_of(piece);
+        if let Some(edit) = paths::rewrite(&program.units()[unit], &missing, found) {
+            return Some(Proposal {
+                edits: vec![(piece, vec![edit])],
+                install: Vec::new(),
+                source: EditSource::Path,
+                rule: None,
+                evidence: exception.signature(),
+                safety: "safe-with-evidence",
+                reason: format!("`{missing}` lies at `{found}`"),
+            });
+        }
+    }
+    None
+}
+
+/// The distribution of a module that is not there, if we know it by name.
+fn missing_distribution(
+    environment: &Environment,
+    exception: &crate::diagnose::Exception,
+) -> Option<Proposal> {
+    let module = &NO_MODULE.captures(&exception.evalue)?[1];
+    let import = module.split('.').next().unwrap_or(module);
+    let distribution = Names::shipped().offer(import)?.distribution?;
+    if !environment.is_ours() || environment.version_of(distribution.as_str()).is_some() {
+        return None;
+    }
+    Some(Proposal {
+        edits: Vec::new(),
+        reason: format!("`{import}` comes with the distribution `{}`", distribution.as_str()),
+        install: vec![distribution],
+        source: EditSource::Environment,
+        rule: None,
+        evidence: exception.signature(),
+        safety: "safe-with-evidence",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_vanished_names_are_read() {
+        assert_eq!(
+            &NO_MODULE.captures("No module named 'sklearn.cross_validation'").unwrap()[1],
+            "sklearn.cross_validation"
+        );
+        assert_eq!(&NO_MODULE.captures("No module named cross_validation").unwrap()[1], "cross_validation");
+        let found =
+            NO_NAME.captures("cannot import name 'interp' from 'scipy' (/x/scipy/__init__.py)").unwrap();
+        assert_eq!((&found[1], &found[2]), ("interp", "scipy"));
+        let found = NO_ATTRIBUTE.captures("module 'numpy' has no attribute 'float'.\nuse float").unwrap();
+        assert_eq!((&found[1], &found[2]), ("numpy", "float"));
+    }
+}

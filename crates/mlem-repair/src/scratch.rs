@@ -1,0 +1,167 @@
+//! A throw-away copy of the notebook's surroundings, so that a run never changes the user's files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+/// Files above this size are linked, not copied: data sets are read, and copying them would cost minutes.
+/// `fs::copy` shares the blocks on file systems that can (`copy_file_range`), so that most copies cost nothing.
+const COPY_LIMIT_BYTES: u64 = 1 << 30;
+/// A tree with more files than this is not the notebook's own (a home folder, a data lake): only the notebook's folder is taken.
+const FILE_LIMIT: usize = 20_000;
+
+/// A scratch copy of the tree that a notebook lives in.
+#[derive(Debug)]
+pub struct Scratch {
+    directory: TempDir,
+    original_root: PathBuf,
+    relative_folder: PathBuf,
+}
+
+/// The repository that a notebook lies in, else its own folder.
+pub fn repository_root(notebook: &Path) -> &Path {
+    let folder = notebook.parent().unwrap_or(Path::new("."));
+    folder.ancestors().find(|ancestor| ancestor.join(".git").exists()).unwrap_or(folder)
+}
+
+/// The tree that is copied for a run: the notebook's repository if it is of a size to copy, else its own folder.
+pub fn tree_root(notebook: &Path) -> PathBuf {
+    let root = repository_root(notebook);
+    let root =
+        if file_count(root) <= FILE_LIMIT { root } else { notebook.parent().unwrap_or(Path::new(".")) };
+    root.to_owned()
+}
+
+fn file_count(root: &Path) -> usize {
+    entries(root).take(FILE_LIMIT + 1).count()
+}
+
+fn entries(root: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
+    WalkDir::new(root)
+        .follow_links(false)
+        .into_iter()
+        .filter_entry(|entry| {
+            let name = entry.file_name().to_string_lossy();
+            entry.depth() == 0
+                || !(name == ".git"
+                    || name == ".ipynb_checkpoints"
+                    || name == "__pycache__"
+                    || name == ".mlem"
+                    || name.ends_with(".mlem"))
+        })
+        .filter_map(Result::ok)
+}
+
+impl Scratch {
+    /// Copies the tree of `notebook` (an absolute path).
+    ///
+    /// # Errors
+    /// When the scratch folder cannot be made or filled, e.g. because the disk is full.
+    pub fn copy_of(notebook: &Path) -> io::Result<Scratch> {
+        let original_root = tree_root(notebook);
+        let folder = notebook.parent().unwrap_or(Path::new("."));
+        let relative_folder = folder.strip_prefix(&original_root).unwrap_or(Path::new("")).to_owned();
+        let directory = tempfile::Builder::new().prefix("mlem-").tempdir()?;
+        let scratch = Scratch { directory, original_root, relative_folder };
+        scratch.fill()?;
+        Ok(scratch)
+    }
+
+    fn fill(&self) -> io::Result<()> {
+        let target_root = self.root();
+        fs::create_dir_all(&target_root)?;
+        for entry in entries(&self.original_root) {
+            let Ok(relative) = entry.path().strip_prefix(&self.original_root) else { continue };
+            let target = target_root.join(relative);
+            let kind = entry.file_type();
+            if kind.is_dir() {
+                fs::create_dir_all(&target)?;
+            } else if kind.is_symlink() {
+                link(&self.link_target(entry.path(), fs::read_link(entry.path())?), &target)?;
+            } else if entry.metadata().map(|m| m.len()).unwrap_or(0) > COPY_LIMIT_BYTES {
+                link(entry.path(), &target)?;
+            } else if kind.is_file() {
+                // A file that cannot be read is one that the notebook could not read either.
+                match fs::copy(entry.path(), &target) {
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                    other => drop(other?),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A relative link that stays inside the tree is kept, so that it leads into the copy and never back to the
+    /// user's files; any other is made absolute. Broken and circular links stay so.
+    fn link_target(&self, at: &Path, to: PathBuf) -> PathBuf {
+        if to.is_absolute() {
+            return to;
+        }
+        let folder = at.parent().unwrap_or(Path::new("."));
+        let depth = folder.strip_prefix(&self.original_root).map_or(0, |inside| inside.components().count());
+        let climbs = to.components().filter(|part| matches!(part, std::path::Component::ParentDir)).count();
+        if climbs <= depth { to } else { folder.join(to) }
+    }
+
+    /// The copy of the tree's root.
+    pub fn root(&self) -> PathBuf {
+        self.directory.path().join("tree")
+    }
+
+    /// The copy of the notebook's folder: the kernel's working directory.
+    pub fn folder(&self) -> PathBuf {
+        self.root().join(&self.relative_folder)
+    }
+
+    /// The root of the original tree.
+    pub fn original_root(&self) -> &Path {
+        &self.original_root
+    }
+
+    /// A file of the scratch tree as a path relative to the tree's root, if it lies in it.
+    pub fn relative(&self, path: &Path) -> Option<PathBuf> {
+        let root = self.root();
+        let real_root = fs::canonicalize(&root).unwrap_or(root);
+        let real = fs::canonicalize(path).ok()?;
+        real.strip_prefix(real_root).ok().map(Path::to_owned)
+    }
+}
+
+#[cfg(unix)]
+fn link(original: &Path, target: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(original, target)
+}
+
+#[cfg(not(unix))]
+fn link(original: &Path, target: &Path) -> io::Result<()> {
+    fs::copy(original, target).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_the_repository_and_survives_circular_links() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = tree.path();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        fs::create_dir_all(root.join("course/data")).unwrap();
+        fs::write(root.join("helper.py"), "x = 1\n").unwrap();
+        fs::write(root.join("course/data/a.csv"), "a\n1\n").unwrap();
+        fs::write(root.join("course/nb.ipynb"), "{}").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(".", root.join("course/loop")).unwrap();
+        let scratch = Scratch::copy_of(&root.join("course/nb.ipynb")).unwrap();
+        assert_eq!(scratch.original_root(), root);
+        assert!(scratch.root().join("helper.py").is_file());
+        assert!(scratch.folder().join("data/a.csv").is_file());
+        assert!(!scratch.root().join(".git").exists());
+        #[cfg(unix)]
+        assert_eq!(fs::read_link(scratch.root().join("course/loop")).unwrap(), PathBuf::from("."));
+        assert_eq!(scratch.relative(&scratch.root().join("helper.py")), Some(PathBuf::from("helper.py")));
+    }
+}

@@ -1,0 +1,308 @@
+//! A kernel at work on a scratch copy: runs pieces of source and says what failed, and where.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mlem_environment::Environment;
+use mlem_kernel::{
+    ExecuteOptions, Execution, ExecutionStatus, Kernel, KernelError, KernelSpec, Limits, Network,
+};
+use mlem_notebook::Output;
+
+use crate::diagnose::{Exception, Frame, FramePlace, is_library};
+use crate::scratch::Scratch;
+use crate::sources::{Place, Sources};
+
+/// How kernels are run.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// Most time for one cell.
+    pub cell_timeout: Option<Duration>,
+    /// Whether the notebook may use the network.
+    pub network: bool,
+    /// Address space limit of the kernel in bytes; `None` takes the kernel crate's default.
+    pub memory_bytes: Option<u64>,
+}
+
+impl SessionOptions {
+    /// The resource limits that they come to.
+    pub fn limits(&self) -> Limits {
+        let default = Limits::default();
+        Limits { memory_bytes: self.memory_bytes.or(default.memory_bytes), ..default }
+    }
+}
+
+/// One failing cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Position of the failing code cell.
+    pub cell: usize,
+    /// What ended it.
+    pub cause: Cause,
+}
+
+/// What ended a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A Python exception, with the user's own lines that lead to it, innermost first: (piece, line from 1).
+    Exception { exception: Exception, user_lines: Vec<(usize, usize)> },
+    /// The time limit.
+    Timeout(Duration),
+    /// The kernel's death.
+    Death(mlem_kernel::Death),
+}
+
+impl Failure {
+    /// `AttributeError: message`, or what else ended the cell.
+    pub(crate) fn signature(&self) -> String {
+        match &self.cause {
+            Cause::Exception { exception, .. } => exception.signature(),
+            Cause::Timeout(limit) => format!("Timeout: the cell ran longer than {} s", limit.as_secs_f64()),
+            Cause::Death(death) => format!("DeadKernel: {death}"),
+        }
+    }
+
+    /// The user's line that raised the exception.
+    pub(crate) fn culprit(&self) -> Option<(usize, usize)> {
+        match &self.cause {
+            Cause::Exception { user_lines, .. } => user_lines.first().copied(),
+            _ => None,
+        }
+    }
+}
+
+/// The result of running one cell.
+#[derive(Debug)]
+pub(crate) struct CellRun {
+    /// What the kernel sent.
+    pub execution: Execution,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// A running kernel on a scratch copy of the notebook's tree.
+pub(crate) struct Session {
+    kernel: Kernel,
+    scratch: Scratch,
+    options: SessionOptions,
+    /// Execution count → position of the code cell; survives nothing but this kernel.
+    executions: HashMap<u64, usize>,
+    log: PathBuf,
+}
+
+impl Session {
+    /// Copies the tree, writes the current helper modules into the copy, and starts a kernel there.
+    ///
+    /// # Errors
+    /// When the copy cannot be made, or the kernel does not start.
+    pub(crate) async fn start(
+        environment: &Environment,
+        notebook: &Path,
+        sources: &Sources,
+        options: &SessionOptions,
+    ) -> Result<Session, SessionError> {
+        let scratch = Scratch::copy_of(notebook).map_err(SessionError::Scratch)?;
+        write_modules(&scratch, sources).map_err(SessionError::Scratch)?;
+        let log = scratch.root().with_file_name("kernel.log");
+        let kernel = Kernel::start(spec(environment, &scratch, options, &log)).await?;
+        Ok(Session { kernel, scratch, options: options.clone(), executions: HashMap::new(), log })
+    }
+
+    /// Starts afresh: a new kernel and a new scratch copy, as a user's "restart and run all" would.
+    ///
+    /// # Errors
+    /// As [`Session::start`].
+    pub(crate) async fn start_again(
+        &mut self,
+        environment: &Environment,
+        notebook: &Path,
+        sources: &Sources,
+    ) -> Result<(), SessionError> {
+        let options = self.options.clone();
+        // Dropping the old session ends its kernel and removes its copy.
+        *self = Session::start(environment, notebook, sources, &options).await?;
+        Ok(())
+    }
+
+    /// Runs code cell `cell` as it stands in `sources`, no longer than the cell's limit or `left`.
+    ///
+    /// # Errors
+    /// When the kernel cannot be spoken to any more; the death of the kernel is a [`Failure`].
+    pub(crate) async fn run(
+        &mut self,
+        sources: &Sources,
+        cell: usize,
+        left: Option<Duration>,
+    ) -> Result<CellRun, KernelError> {
+        let deadline = match (self.options.cell_timeout, left) {
+            (Some(limit), Some(left)) => Some(limit.min(left)),
+            (limit, left) => limit.or(left),
+        };
+        let started = Instant::now();
+        let options = ExecuteOptions { deadline, ..ExecuteOptions::default() };
+        let execution = self.kernel.execute(&sources.cells()[cell].current, &options).await?;
+        if let Some(count) = execution.execution_count {
+            self.executions.insert(count, cell);
+        }
+        let cause = match &execution.status {
+            ExecutionStatus::Ok => None,
+            ExecutionStatus::TimedOut => Some(Cause::Timeout(deadline.unwrap_or_else(|| started.elapsed()))),
+            ExecutionStatus::KernelDied(death) => Some(Cause::Death(*death)),
+            ExecutionStatus::Error | ExecutionStatus::Aborted => {
+                Some(self.exception(sources, cell, &execution))
+            }
+        };
+        Ok(CellRun { failure: cause.map(|cause| Failure { cell, cause }), execution })
+    }
+
+    /// The true error of an execution: the last error output that has a frame in the user's own source, since
+    /// libraries print errors of their own that end nothing (protobuf's `GetPrototype` at TensorFlow's import).
+    fn exception(&self, sources: &Sources, cell: usize, execution: &Execution) -> Cause {
+        let errors: Vec<(Exception, Vec<(usize, usize)>)> = execution
+            .outputs
+            .iter()
+            .filter_map(|output| match output {
+                Output::Error { ename, evalue, traceback } => {
+                    let exception = Exception::read(ename, evalue, traceback);
+                    let lines = self.user_lines(sources, cell, &exception.frames);
+                    Some((exception, lines))
+                }
+                _ => None,
+            })
+            .collect();
+        let chosen = errors.iter().rposition(|(_, lines)| !lines.is_empty()).or(errors.len().checked_sub(1));
+        match chosen.and_then(|index| errors.into_iter().nth(index)) {
+            Some((exception, user_lines)) => Cause::Exception { exception, user_lines },
+            None => Cause::Exception {
+                exception: Exception {
+                    ename: "Aborted".into(),
+                    evalue: "the kernel did not run the cell".into(),
+                    frames: Vec::new(),
+                },
+                user_lines: Vec::new(),
+            },
+        }
+    }
+
+    /// The frames that lie in cells or in modules of the notebook's tree, innermost first.
+    fn user_lines(&self, sources: &Sources, cell: usize, frames: &[Frame]) -> Vec<(usize, usize)> {
+        let mut lines: Vec<(usize, usize)> = frames
+            .iter()
+            .rev()
+            .filter_map(|frame| match &frame.place {
+                FramePlace::Execution(count) => Some((*self.executions.get(count)?, frame.line)),
+                FramePlace::RunningCell => Some((cell, frame.line)),
+                FramePlace::MagicBody => {
+                    // The magic compiles the lines below its own.
+                    let magic =
+                        sources.cells()[cell].current.lines().take_while(|line| !line.starts_with("%%"));
+                    Some((cell, frame.line + magic.count() + 1))
+                }
+                FramePlace::File(path) if path.to_string_lossy().starts_with("<ipython-input-") => {
+                    Some((cell, frame.line))
+                }
+                FramePlace::File(path) if !is_library(path) => {
+                    let module = Place::Module(self.scratch.relative(path)?);
+                    Some((sources.position(&module)?, frame.line))
+                }
+                FramePlace::File(_) => None,
+            })
+            .collect();
+        lines.dedup();
+        lines
+    }
+
+    /// The classes of a global expression's value, most derived first, by every name that they go by.
+    /// `None` when it cannot be told.
+    pub(crate) async fn types_of(&mut self, expression: &str) -> Option<Vec<String>> {
+        let question = format!(
+            "[c.__module__ + '.' + getattr(c, '__qualname__', c.__name__) for c in type({expression}).__mro__]"
+        );
+        let answers = self.kernel.evaluate(&[&question]).await.ok()?;
+        let text = answers.into_iter().next()?.ok()?;
+        let names: Vec<&str> = text.split(['\'', '"']).skip(1).step_by(2).collect();
+        (!names.is_empty()).then(|| names.iter().flat_map(|name| public_names(name)).collect())
+    }
+
+    /// The scratch copy.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// The running kernel's own words about its language, for the notebook's metadata.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Where the kernel's stdout and stderr go.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// Ends the kernel; hands back the scratch copy and how the kernel ended.
+    pub(crate) async fn finish(self) -> (Scratch, mlem_kernel::ExitReport) {
+        let report = self.kernel.shutdown().await;
+        (self.scratch, report)
+    }
+}
+
+fn spec(environment: &Environment, scratch: &Scratch, options: &SessionOptions, log: &Path) -> KernelSpec {
+    let mut spec = KernelSpec::new(&environment.python, scratch.folder());
+    spec.network = if options.network { Network::Host } else { Network::None };
+    spec.log = Some(log.to_owned());
+    spec.limits = options.limits();
+    spec
+}
+
+fn write_modules(scratch: &Scratch, sources: &Sources) -> std::io::Result<()> {
+    for piece in sources.modules() {
+        if let Place::Module(path) = &piece.place
+            && piece.current != piece.original
+        {
+            std::fs::write(scratch.root().join(path), &piece.current)?;
+        }
+    }
+    Ok(())
+}
+
+/// The names under which a class is documented: without private modules, and directly under its package
+/// (`pandas.core.frame.DataFrame` → `pandas.DataFrame`, `sklearn.tree._classes.X` → `sklearn.tree.X`).
+fn public_names(name: &str) -> Vec<String> {
+    let builtin = name.strip_prefix("builtins.").or_else(|| name.strip_prefix("__builtin__."));
+    if let Some(builtin) = builtin {
+        return vec![builtin.to_owned()];
+    }
+    let parts: Vec<&str> = name.split('.').collect();
+    let mut names = vec![name.to_owned()];
+    let public: Vec<&str> = parts.iter().copied().filter(|part| !part.starts_with('_')).collect();
+    names.push(public.join("."));
+    if let (Some(first), Some(last)) = (parts.first(), parts.last()) {
+        names.push(format!("{first}.{last}"));
+    }
+    names.dedup();
+    names
+}
+
+/// Why a session could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The scratch copy.
+    #[error("failed to copy the notebook's folder to a scratch folder: {0}")]
+    Scratch(#[source] std::io::Error),
+    /// The kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_go_by_their_public_names() {
+        assert!(public_names("pandas.core.frame.DataFrame").contains(&"pandas.DataFrame".to_owned()));
+        assert!(public_names("sklearn.tree._classes.Tree").contains(&"sklearn.tree.Tree".to_owned()));
+        assert_eq!(public_names("builtins.list"), ["list"]);
+    }
+}

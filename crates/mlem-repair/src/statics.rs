@@ -1,0 +1,199 @@
+//! What can be fixed before anything runs: the Python 2 lift, then every rule whose conditions are proven.
+
+use std::collections::HashSet;
+
+use mlem_python::{Syntax, Unit, is_python2, lift_python2};
+use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety};
+
+use crate::report::{EditRecord, EditSource};
+use crate::sources::{LineChange, Place, Sources};
+
+/// Which fixes may be applied without a live error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// Safe rules, and those whose types are proven.
+    Safe,
+    /// Every rule that has a fix.
+    Unsafe,
+}
+
+/// The result of the static stage.
+#[derive(Debug, Default)]
+pub struct StaticFixes {
+    /// What was changed, in order.
+    pub edits: Vec<EditRecord>,
+    /// Findings that are left, in words.
+    pub left_alone: Vec<String>,
+}
+
+/// Rounds in which every unit may be changed once; a cell with more findings than that is left half-way.
+const ROUNDS: usize = 200;
+
+/// Applies what `permission` allows to `sources`; `notebook` names the cells' file in the records.
+pub fn fix(
+    sources: &mut Sources,
+    notebook: &str,
+    catalogue: &'static Catalogue,
+    target: &Pins,
+    permission: Permission,
+) -> StaticFixes {
+    let mut fixes = StaticFixes::default();
+    lift(sources, notebook, target, &mut fixes);
+    // The notebook's cells are one program; each helper module is one of its own.
+    let modules = sources.cells().len()..sources.pieces().len();
+    fix_program(sources, None, notebook, catalogue, target, permission, &mut fixes);
+    for module in modules {
+        fix_program(sources, Some(module), notebook, catalogue, target, permission, &mut fixes);
+    }
+    fixes
+}
+
+/// Where a piece's record says that it lies.
+pub fn record_place(sources: &Sources, piece: usize, notebook: &str) -> (String, Option<usize>) {
+    match &sources.pieces()[piece].place {
+        Place::Cell(cell) => (notebook.to_owned(), Some(cell.0)),
+        Place::Module(path) => (path.to_string_lossy().replace('\\', "/"), None),
+    }
+}
+
+fn lift(sources: &mut Sources, notebook: &str, target: &Pins, fixes: &mut StaticFixes) {
+    if target.python.0 < 3 {
+        return;
+    }
+    let cells: Vec<Unit> = sources.cells().iter().map(|piece| Unit::cell(&piece.current)).collect();
+    let modules: Vec<Unit> = sources.modules().iter().map(|piece| Unit::module(&piece.current)).collect();
+    // `print (a, b)` is legal in both languages and means different things: the notebook as a whole decides.
+    let python2 = is_python2(&cells);
+    let count = cells.len();
+    for (piece, unit) in cells.into_iter().chain(modules).enumerate() {
+        let own = matches!(unit.syntax(), Syntax::Python2 { .. });
+        if !(own || python2 && piece < count) {
+            continue;
+        }
+        let (path, cell) = record_place(sources, piece, notebook);
+        let place = cell.map_or(path.clone(), |cell| format!("cell {cell}"));
+        let edits = match lift_python2(&unit) {
+            Ok(edits) if edits.is_empty() => continue,
+            Ok(edits) => edits,
+            Err(error) => {
+                fixes.left_alone.push(format!("{place}: Python 2 source could not be lifted: {error}"));
+                continue;
+            }
+        };
+        match sources.apply(piece, &edits) {
+            Ok(change) => fixes.edits.push(record(
+                (path, cell),
+                change,
+                Some("PY2".into()),
+                "tokens that Python 3 does not have".into(),
+                Safety::Safe.as_str(),
+                "Python 2 syntax was written in Python 3's".into(),
+            )),
+            Err(error) => fixes.left_alone.push(format!("{place}: Python 2 lift refused: {error}")),
+        }
+    }
+}
+
+fn record(
+    (path, cell): (String, Option<usize>),
+    change: LineChange,
+    rule: Option<String>,
+    evidence: String,
+    safety: &str,
+    reason: String,
+) -> EditRecord {
+    EditRecord {
+        path,
+        cell,
+        lines: change.lines,
+        source: EditSource::Rule,
+        rule,
+        before: change.before,
+        after: change.after,
+        evidence,
+        safety: safety.to_owned(),
+        reason,
+    }
+}
+
+fn allowed(finding: &Finding, permission: Permission) -> bool {
+    match permission {
+        Permission::Safe => finding.proof == Proof::Proven && finding.safety != Safety::Unsafe,
+        Permission::Unsafe => true,
+    }
+}
+
+fn fix_program(
+    sources: &mut Sources,
+    module: Option<usize>,
+    notebook: &str,
+    catalogue: &'static Catalogue,
+    target: &Pins,
+    permission: Permission,
+    fixes: &mut StaticFixes,
+) {
+    let base = module.unwrap_or(0);
+    let mut refused: HashSet<(String, usize, String)> = HashSet::new();
+    let mut left = Vec::new();
+    for _ in 0..ROUNDS {
+        let program = module.map_or_else(|| sources.program(), |module| sources.program_of(module).0);
+        let findings = catalogue.check(&Question::without_kernel(&program, target));
+        left.clear();
+        let mut touched: HashSet<usize> = HashSet::new();
+        // From the end backwards, so that records of one round keep their line numbers.
+        for finding in findings.into_iter().rev() {
+            let unit = &program.units()[finding.unit];
+            let text =
+                unit.source()[finding.range.start().to_usize()..finding.range.end().to_usize()].to_owned();
+            let key = (finding.rule.id.clone(), finding.unit, text);
+            let (path, cell) = record_place(sources, base + finding.unit, notebook);
+            let Some(fix) =
+                finding.fix.as_ref().filter(|_| allowed(&finding, permission) && !refused.contains(&key))
+            else {
+                let place = cell.map_or(path, |cell| format!("cell {cell}"));
+                left.push(format!(
+                    "{place}, line {}: {} ({})",
+                    unit.position(finding.range.start()).0,
+                    finding.message,
+                    finding.rule.id
+                ));
+                continue;
+            };
+            // A fix that reaches into a unit already changed in this round waits for the next analysis.
+            if fix.edits.iter().any(|(unit, _)| touched.contains(unit)) {
+                continue;
+            }
+            let before = sources.clone();
+            let mut changes = Vec::new();
+            let mut units: Vec<usize> = fix.edits.iter().map(|(unit, _)| *unit).collect();
+            units.sort_unstable();
+            units.dedup();
+            let applied = units.iter().try_for_each(|unit| {
+                let edits: Vec<_> =
+                    fix.edits.iter().filter(|(at, _)| at == unit).map(|(_, edit)| edit.clone()).collect();
+                sources.apply(base + unit, &edits).map(|change| changes.push((*unit, change)))
+            });
+            if applied.is_err() {
+                *sources = before;
+                refused.insert(key);
+                continue;
+            }
+            touched.extend(units);
+            for (unit, change) in changes {
+                fixes.edits.push(record(
+                    record_place(sources, base + unit, notebook),
+                    change,
+                    Some(finding.rule.id.clone()),
+                    format!("{}; {}", finding.proof, finding.rule.source),
+                    finding.safety.as_str(),
+                    finding.message.clone(),
+                ));
+            }
+        }
+        if touched.is_empty() {
+            break;
+        }
+    }
+    left.reverse();
+    fixes.left_alone.append(&mut left);
+}

@@ -1,0 +1,186 @@
+//! The table files that a run wrote, and which of them looks like the submission.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::Serialize;
+use walkdir::WalkDir;
+
+/// The state of a folder's files before a run.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    files: BTreeMap<PathBuf, (u64, Option<SystemTime>)>,
+}
+
+/// A table file that a run made or changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Relative to the working folder.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What told that it is a table: `csv`, `tsv`, `parquet`, `compressed`, `excel` or `text` (no suffix, read as a table).
+    pub format: &'static str,
+    /// Column names, where the file can be read without decompressing it.
+    pub columns: Option<Vec<String>>,
+    /// True when the run did not end, so that rows may be lacking.
+    pub partial: bool,
+    /// Why this table looks like the submission; `None` for the others.
+    pub submission: Option<String>,
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, u64, Option<SystemTime>)> {
+    WalkDir::new(folder)
+        .into_iter()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_file())
+        .filter_map(move |entry| {
+            let metadata = entry.metadata().ok()?;
+            Some((entry.into_path(), metadata.len(), metadata.modified().ok()))
+        })
+}
+
+impl Snapshot {
+    /// Notes size and time of every file under `folder`.
+    pub fn of(folder: &Path) -> Snapshot {
+        Snapshot { files: files(folder).map(|(path, size, time)| (path, (size, time))).collect() }
+    }
+
+    /// Every table under `folder` that is new or changed since, submission first.
+    pub fn tables(&self, folder: &Path, finished: bool) -> Vec<Table> {
+        let mut tables: Vec<Table> = files(folder)
+            .filter(|(path, size, time)| self.files.get(path) != Some(&(*size, *time)))
+            .filter_map(|(path, bytes, _)| table(folder, &path, bytes, finished))
+            .collect();
+        choose_submission(&mut tables, &self.samples());
+        tables.sort_by(|a, b| {
+            b.submission.is_some().cmp(&a.submission.is_some()).then_with(|| a.path.cmp(&b.path))
+        });
+        tables
+    }
+
+    /// The sample submissions that lay there before the run: name and columns.
+    fn samples(&self) -> Vec<(String, Vec<String>)> {
+        self.files
+            .keys()
+            .filter(|path| {
+                let name = file_name(path).to_lowercase();
+                name.contains("sample") && name.contains("submission")
+                    || name.starts_with("gender_submission")
+            })
+            .filter_map(|path| Some((file_name(path), header(path, ',')?)))
+            .collect()
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn table(folder: &Path, path: &Path, bytes: u64, finished: bool) -> Option<Table> {
+    let name = file_name(path).to_lowercase();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let (format, columns) = match extension {
+        "csv" => ("csv", header(path, ',')),
+        "tsv" => ("tsv", header(path, '\t')),
+        "parquet" | "pq" => ("parquet", None),
+        "xls" | "xlsx" => ("excel", None),
+        "gz" | "bz2" | "xz" | "zip" | "7z" if name.contains("csv") || name.contains("sub") => {
+            ("compressed", None)
+        }
+        "" | "txt" | "dat" | "out" => ("text", Some(sniff(path).ok()??)),
+        _ => return None,
+    };
+    let path = path.strip_prefix(folder).ok()?.to_string_lossy().replace('\\', "/");
+    Some(Table { path, bytes, format, columns, partial: !finished, submission: None })
+}
+
+fn header(path: &Path, separator: char) -> Option<Vec<String>> {
+    let mut line = String::new();
+    BufReader::new(File::open(path).ok()?.take(1 << 16)).read_line(&mut line).ok()?;
+    let columns: Vec<String> =
+        line.trim_end().split(separator).map(|column| column.trim().trim_matches('"').to_owned()).collect();
+    (!line.trim().is_empty()).then_some(columns)
+}
+
+/// Reads a file without a telling suffix as a table: at least three lines with the same, positive number of commas.
+fn sniff(path: &Path) -> io::Result<Option<Vec<String>>> {
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(1 << 14).read_to_end(&mut start)?;
+    let Ok(text) = std::str::from_utf8(&start) else { return Ok(None) };
+    let lines: Vec<&str> = text.lines().take(10).collect();
+    let complete = if text.ends_with('\n') { lines.len() } else { lines.len().saturating_sub(1) };
+    let commas: Vec<usize> = lines[..complete].iter().map(|line| line.matches(',').count()).collect();
+    let same = commas.len() >= 3 && commas[0] > 0 && commas.iter().all(|count| *count == commas[0]);
+    Ok(same.then(|| lines[0].split(',').map(|column| column.trim().trim_matches('"').to_owned()).collect()))
+}
+
+fn choose_submission(tables: &mut [Table], samples: &[(String, Vec<String>)]) {
+    let like_sample = |table: &Table| {
+        samples
+            .iter()
+            .find(|(_, columns)| table.columns.as_ref() == Some(columns))
+            .map(|(name, _)| format!("its columns equal those of `{name}`"))
+    };
+    let named = |table: &Table| {
+        let name = table.path.rsplit('/').next().unwrap_or(&table.path).to_lowercase();
+        (name.contains("submi") || name.starts_with("sub")).then(|| "its name says so".to_owned())
+    };
+    let shaped = |table: &Table| {
+        let columns = table.columns.as_ref()?;
+        (columns.len() == 2 && columns[0].to_lowercase().ends_with("id"))
+            .then(|| "it has an id column and one value column".to_owned())
+    };
+    let reasons: [&dyn Fn(&Table) -> Option<String>; 3] = [&like_sample, &named, &shaped];
+    for reason in reasons {
+        let found: Vec<usize> = (0..tables.len()).filter(|i| reason(&tables[*i]).is_some()).collect();
+        // Of several that fit, the one named `submission.csv` wins, then the last written by name order.
+        let best = found
+            .iter()
+            .copied()
+            .find(|i| tables[*i].path.ends_with("submission.csv"))
+            .or(found.last().copied());
+        if let Some(best) = best {
+            let mut why = reason(&tables[best]).unwrap_or_default();
+            if found.len() > 1 {
+                why.push_str(&format!("; {} other tables fit as well", found.len() - 1));
+            }
+            tables[best].submission = Some(why);
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_and_changed_tables_are_found_and_the_submission_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("sample_submission.csv"), "PassengerId,Survived\n1,0\n").unwrap();
+        fs::write(at("old.csv"), "a,b\n1,2\n").unwrap();
+        let before = Snapshot::of(folder.path());
+        fs::create_dir(at("out")).unwrap();
+        fs::write(at("out/answer"), "PassengerId,Survived\n1,0\n2,1\n").unwrap();
+        fs::write(at("old.csv"), "a,b\n1,2\n3,4\n").unwrap();
+        fs::write(at("preds.csv.gz"), [0x1f, 0x8b]).unwrap();
+        fs::write(at("notes.txt"), "no table, really\nhere\nat all\n").unwrap();
+        let tables = before.tables(folder.path(), true);
+        let summary: Vec<(&str, &str, bool)> =
+            tables.iter().map(|t| (t.path.as_str(), t.format, t.submission.is_some())).collect();
+        assert_eq!(
+            summary,
+            [("out/answer", "text", true), ("old.csv", "csv", false), ("preds.csv.gz", "compressed", false)]
+        );
+        assert_eq!(
+            tables[0].submission.as_deref(),
+            Some("its columns equal those of `sample_submission.csv`")
+        );
+        assert!(before.tables(folder.path(), false).iter().all(|table| table.partial));
+    }
+}

@@ -1,0 +1,247 @@
+//! Every command and flag, defined once; the help is made from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Brings old machine-learning notebooks back: finds what eroded, fixes it, proves it by a clean run.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mlem",
+    version,
+    about,
+    after_help = "Exit codes: 0 done, 1 findings or a failing notebook, 2 bad input or environment, 130 interrupted."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what will break on the target environment, without running anything
+    #[command(after_help = "Example: mlem check notebooks/ --format github")]
+    Check(Check),
+    /// Apply the safe fixes and leave every other byte as it was
+    #[command(after_help = "Example: mlem fix --diff old.ipynb")]
+    Fix(Fix),
+    /// Run notebooks or scripts as they are: outputs, times, errors, tables
+    #[command(after_help = "Example: mlem run analysis.ipynb --python .venv/bin/python --timeout 600")]
+    Run(Run),
+    /// Bring notebooks back: environment, static fixes, live repair, clean proof run, verdict, report
+    #[command(after_help = "Example: mlem modernize old.ipynb --data input/")]
+    Modernize(Modernize),
+    /// Distributions that notebooks need, and what an interpreter has
+    Env(Env),
+    /// The folder of built environments
+    Cache(Cache),
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// A line each
+    Text,
+    /// As docs/check.md says
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
+/// How reports are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// What notebooks are judged against.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// Judge against what this interpreter has installed
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+    /// Judge against this version instead of the newest, such as numpy==1.26 (repeatable)
+    #[arg(long, value_name = "NAME==VERSION", conflicts_with = "python")]
+    pub(crate) target: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Notebooks, .py files, or folders of notebooks
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: FindingsFormat,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fix {
+    /// Notebooks, .py files, or folders of notebooks
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Also apply fixes that are unsafe or whose types are not proven
+    #[arg(long = "unsafe")]
+    pub(crate) include_unsafe: bool,
+    /// Print a unified diff and write nothing
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// Write nothing; exit code 1 if something would change
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// How the summary is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// The environment that notebooks run in, and its limits.
+#[derive(Debug, Args)]
+pub(crate) struct Execution {
+    /// Run in this interpreter's environment, which is never changed
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+    /// Build the environment from a requirements, `pip freeze` or `pip list` file
+    #[arg(long, value_name = "FILE", conflicts_with = "python")]
+    pub(crate) requirements: Option<PathBuf>,
+    /// Most seconds for one cell
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) cell_timeout: Option<f64>,
+    /// Most seconds for the whole notebook; for modernize, for the repair and again for the proof
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<f64>,
+    /// Let the notebook use the network
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Memory of one process in MiB [default: nine tenths of this machine's]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
+    /// Folder of the ledger [default: the nearest .mlem/, else the one in the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Folder for results [default: NAME.mlem/ beside each input]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Notebooks, .py scripts, or folders of notebooks
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Go on after a failing cell
+    #[arg(long)]
+    pub(crate) allow_errors: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+/// How a fix is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Strategy {
+    /// In the live kernel, re-running what the edit touches
+    Live,
+    /// The whole notebook again for each fix
+    Rerun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Modernize {
+    /// Notebooks, or folders of notebooks
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Where the notebook's data is; Kaggle's and Colab's data folders are looked up there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Replace the notebook and its helper modules when the proof ran, keeping a backup in the results' folder
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Exit code 1 also for drifted, different and inconclusive
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print the unified diff of the changes
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// How a fix is tried
+    #[arg(long, value_enum, default_value = "live")]
+    pub(crate) strategy: Strategy,
+    /// Begin anew instead of going on with an interrupted run
+    #[arg(long)]
+    pub(crate) no_resume: bool,
+    /// Go on with an interrupted run (the default)
+    #[arg(long, conflicts_with = "no_resume")]
+    pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Env {
+    #[command(subcommand)]
+    pub(crate) command: EnvCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EnvCommand {
+    /// Which distributions notebooks need, with the evidence
+    #[command(after_help = "Example: mlem env detect notebooks/ --format json")]
+    Detect(Detect),
+    /// Whether dotted names exist in an interpreter, with signature and version, and where vanished ones are now
+    #[command(
+        after_help = "Example: mlem env probe --python .venv/bin/python pandas.DataFrame.append sklearn.model_selection.KFold"
+    )]
+    Probe(Probe),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Detect {
+    /// Notebooks, .py files, or folders of notebooks
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Probe {
+    /// Dotted names, such as pandas.DataFrame.append
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// The interpreter to ask
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: PathBuf,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cache {
+    #[command(subcommand)]
+    pub(crate) command: CacheCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Print the folder
+    Dir,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("a positive number of seconds is wanted".to_owned()),
+    }
+}

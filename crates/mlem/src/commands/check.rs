@@ -1,0 +1,137 @@
+//! `mlem check`: findings, printed in the format of their reader.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use mlem_notebook::{Language, Notebook};
+use mlem_repair::inspect::{self, Located, Seen};
+use mlem_rules::{Catalogue, Pins};
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::arguments::{Check, FindingsFormat};
+use crate::console;
+use crate::failure::Failure;
+use crate::inputs::{collect, extension};
+use crate::target;
+
+pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
+    let pins = target::pins(&check.target)?;
+    let files = collect(&check.paths)?;
+    let seen = Mutex::new(Seen::default());
+    let mut results: Vec<(PathBuf, Result<Vec<Located>, Failure>)> = files
+        .into_par_iter()
+        .map(|file| {
+            let found = one(&file, &pins, &seen);
+            (file, found)
+        })
+        .collect();
+    let mut broken = 0;
+    let mut findings = Vec::new();
+    for (_, result) in &mut results {
+        match std::mem::replace(result, Ok(Vec::new())) {
+            Ok(found) => findings.extend(found),
+            Err(failure) => {
+                console::error(&failure.to_string());
+                broken += 1;
+            }
+        }
+    }
+    findings.sort();
+    findings.dedup();
+    print(&findings, check.format);
+    if broken > 0 {
+        return if results.len() == 1 { Ok(ExitCode::from(2)) } else { Err(Failure::Inputs(broken)) };
+    }
+    Ok(ExitCode::from(u8::from(!findings.is_empty())))
+}
+
+fn one(file: &Path, pins: &Pins, seen: &Mutex<Seen>) -> Result<Vec<Located>, Failure> {
+    if extension(file) == "py" {
+        let text = std::fs::read_to_string(file).map_err(|error| Failure::path(file, error.to_string()))?;
+        return Ok(inspect::module(&text, file, pins));
+    }
+    let notebook = Notebook::read(file)?;
+    if let Language::Other(language) = notebook.language() {
+        return Err(Failure::path(
+            file,
+            format!("the notebook's language is {language}; only Python is checked"),
+        ));
+    }
+    let (mut found, program) = inspect::notebook(&notebook, file, pins);
+    // A poisoned lock only means that another file's check panicked; the set of names is still whole.
+    let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.extend(seen.modules(&program, file, pins));
+    Ok(found)
+}
+
+fn print(findings: &[Located], format: FindingsFormat) {
+    match format {
+        FindingsFormat::Text => {
+            let mut text = String::new();
+            for finding in findings {
+                let cell = finding.cell.map_or(String::new(), |cell| format!("cell {cell}:"));
+                let fix = if finding.fixable { " [fix]" } else { "" };
+                text.push_str(&format!(
+                    "{}:{cell}{}:{}: {} {}{fix}\n",
+                    finding.path, finding.line, finding.column, finding.rule, finding.message
+                ));
+            }
+            console::data(&text);
+            let fixable = findings.iter().filter(|finding| finding.fixable).count();
+            console::note(&match findings.len() {
+                0 => "nothing found".to_owned(),
+                count => format!("{count} findings, {fixable} with a fix"),
+            });
+        }
+        FindingsFormat::Json => console::json(&json!({"schema": 1, "findings": findings})),
+        FindingsFormat::Github => {
+            let mut text = String::new();
+            for finding in findings {
+                let cell = finding.cell.map_or(String::new(), |cell| format!("cell {cell}, "));
+                text.push_str(&format!(
+                    "::warning file={},title={}::{cell}line {}: {}\n",
+                    finding.path,
+                    finding.rule,
+                    finding.line,
+                    finding.message.replace('%', "%25").replace('\n', "%0A")
+                ));
+            }
+            console::data(&text);
+        }
+        FindingsFormat::Sarif => console::json(&sarif(findings)),
+    }
+}
+
+fn sarif(findings: &[Located]) -> serde_json::Value {
+    let rules: Vec<serde_json::Value> = Catalogue::shipped()
+        .rules()
+        .iter()
+        .map(|rule| json!({"id": rule.id, "name": rule.name, "shortDescription": {"text": rule.summary}}))
+        .collect();
+    let results: Vec<serde_json::Value> = findings
+        .iter()
+        .map(|finding| {
+            // SARIF has no notion of cells: the region is the line in the cell, the cell goes to the message.
+            let cell = finding.cell.map_or(String::new(), |cell| format!("cell {cell}: "));
+            json!({
+                "ruleId": finding.rule,
+                "level": "warning",
+                "message": {"text": format!("{cell}{}", finding.message)},
+                "locations": [{"physicalLocation": {
+                    "artifactLocation": {"uri": finding.path},
+                    "region": {"startLine": finding.line, "startColumn": finding.column},
+                }}],
+            })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {"name": "mlem", "version": env!("CARGO_PKG_VERSION"), "rules": rules}},
+            "results": results,
+        }],
+    })
+}

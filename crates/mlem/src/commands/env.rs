@@ -1,0 +1,175 @@
+//! `mlem env`: what notebooks need, and what an interpreter has.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use mlem_environment::{Detected, Detector, NeedKind, newest_releases};
+use mlem_notebook::{CellKind, Notebook};
+use mlem_python::Unit;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::arguments::{Detect, Env, EnvCommand, Format, Probe};
+use crate::console;
+use crate::failure::Failure;
+use crate::inputs::{collect, extension};
+
+pub(crate) fn run(env: &Env) -> Result<ExitCode, Failure> {
+    match &env.command {
+        EnvCommand::Detect(arguments) => detect(arguments),
+        EnvCommand::Probe(arguments) => probe(arguments),
+    }
+}
+
+fn detect(arguments: &Detect) -> Result<ExitCode, Failure> {
+    let files = collect(&arguments.paths)?;
+    let count = files.len();
+    let detector = Detector::new(newest_releases().python());
+    type Needs = Result<(Detected, Vec<Option<usize>>), Failure>;
+    let results: Vec<(PathBuf, Needs)> = files
+        .into_par_iter()
+        .map(|file| {
+            let needs = one(&file, &detector);
+            (file, needs)
+        })
+        .collect();
+    let mut broken = 0;
+    let mut documents = Vec::new();
+    for (file, result) in results {
+        match result {
+            Ok((detected, cells)) => documents.push((file, detected, cells)),
+            Err(failure) => {
+                console::error(&failure.to_string());
+                broken += 1;
+            }
+        }
+    }
+    match arguments.format {
+        Format::Json => {
+            let notebooks: Vec<Value> =
+                documents.iter().map(|(file, detected, cells)| document(file, detected, cells)).collect();
+            console::json(&json!({"schema": 1, "notebooks": notebooks}));
+        }
+        Format::Text => {
+            for (file, detected, _) in &documents {
+                console::line(&format!("{}:", file.display()));
+                for need in detected.needs.iter().filter(|need| need.kind != NeedKind::StandardLibrary) {
+                    let what = match (&need.distribution, need.kind) {
+                        (Some(distribution), NeedKind::Guessed) => {
+                            format!("{} (a guess)", distribution.as_str())
+                        }
+                        (Some(distribution), _) => format!("{}{}", distribution.as_str(), need.specifier),
+                        (None, NeedKind::Local) => "own module".to_owned(),
+                        (None, NeedKind::Platform) => "only on the hosted platform".to_owned(),
+                        (None, _) => "no distribution known".to_owned(),
+                    };
+                    let import = need.import.as_deref().unwrap_or("install line");
+                    let optional = if need.optional { ", optional" } else { "" };
+                    console::line(&format!("  {import}: {what}{optional}"));
+                }
+            }
+        }
+    }
+    match broken {
+        0 => Ok(ExitCode::SUCCESS),
+        1 if count == 1 => Ok(ExitCode::from(2)),
+        several => Err(Failure::Inputs(several)),
+    }
+}
+
+/// The needs of one file, and the cell of each unit.
+fn one(file: &Path, detector: &Detector) -> Result<(Detected, Vec<Option<usize>>), Failure> {
+    let folder = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if extension(file) == "py" {
+        let text = std::fs::read_to_string(file).map_err(|error| Failure::path(file, error.to_string()))?;
+        return Ok((detector.detect(&[Unit::module(&text)], folder), vec![None]));
+    }
+    let notebook = Notebook::read(file)?;
+    let (cells, units): (Vec<Option<usize>>, Vec<Unit>) = notebook
+        .cells()
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| cell.kind == CellKind::Code)
+        .map(|(index, cell)| (Some(index), Unit::cell(&cell.source)))
+        .unzip();
+    Ok((detector.detect(&units, folder), cells))
+}
+
+fn document(file: &Path, detected: &Detected, cells: &[Option<usize>]) -> Value {
+    let needs: Vec<Value> = detected
+        .needs
+        .iter()
+        .map(|need| {
+            let mut value = json!(need);
+            if let Some(object) = value.as_object_mut() {
+                object.remove("unit");
+                object.insert(
+                    "cell".into(),
+                    json!(need.unit.and_then(|unit| cells.get(unit).copied().flatten())),
+                );
+            }
+            value
+        })
+        .collect();
+    json!({
+        "path": file.display().to_string(),
+        "needs": needs,
+        "evidence": detected.evidence,
+        "notes": detected.notes,
+    })
+}
+
+fn probe(arguments: &Probe) -> Result<ExitCode, Failure> {
+    let environment = mlem_environment::existing(&arguments.python)?;
+    let mut probe = mlem_environment::Probe::start(&environment)?;
+    let mut missing = false;
+    let mut answers = Vec::new();
+    for name in &arguments.names {
+        let answer = probe.lookup(name);
+        let homes = if answer.exists != Some(false) {
+            Vec::new()
+        } else {
+            missing = true;
+            let last = name.rsplit('.').next().unwrap_or(name);
+            probe.where_now(last, name.split('.').next())
+        };
+        if arguments.format == Format::Text {
+            console::line(&describe(name, &answer));
+            for home in &homes {
+                console::line(&format!("  now {} ({})", home.qualified, home.distribution));
+            }
+        }
+        answers.push(json!({"name": name, "answer": answer, "where_now": homes}));
+    }
+    if arguments.format == Format::Json {
+        console::json(&json!({"schema": 1, "python": arguments.python, "answers": answers}));
+    }
+    Ok(ExitCode::from(u8::from(missing)))
+}
+
+fn describe(name: &str, answer: &mlem_environment::Answer) -> String {
+    let of = match (&answer.distribution, &answer.version) {
+        (Some(distribution), Some(version)) => format!(" ({distribution} {version})"),
+        _ => String::new(),
+    };
+    let why = || {
+        answer.error.as_ref().map_or(String::new(), |error| format!(": {}: {}", error.kind, error.message))
+    };
+    match answer.exists {
+        Some(true) => {}
+        Some(false) => return format!("{name}: not there{of}{}", why()),
+        None => return format!("{name}: could not be found out{of}{}", why()),
+    }
+    let kind = answer.kind.map_or(String::new(), |kind| format!("{kind:?} ").to_lowercase());
+    let signature = answer.signature.as_ref().map_or(String::new(), |parameters| {
+        let list: Vec<String> = parameters
+            .iter()
+            .map(|parameter| match &parameter.default {
+                Some(default) => format!("{}={default}", parameter.name),
+                None => parameter.name.clone(),
+            })
+            .collect();
+        format!("({}) ", list.join(", "))
+    });
+    format!("{name}: {kind}{signature}{}", of.trim_start())
+}

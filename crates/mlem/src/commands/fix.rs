@@ -1,0 +1,111 @@
+//! `mlem fix`: safe fixes, every other byte as it was.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use mlem_notebook::{Language, Notebook, write_atomic};
+use mlem_repair::report::EditRecord;
+use mlem_repair::sources::{Place, Sources};
+use mlem_repair::statics::{self, Permission};
+use mlem_repair::{modules, scratch};
+use mlem_rules::{Catalogue, Pins};
+use serde::Serialize;
+
+use crate::arguments::{Fix, Format};
+use crate::console;
+use crate::failure::Failure;
+use crate::inputs::{collect, extension};
+use crate::target;
+
+#[derive(Debug, Serialize)]
+struct Fixed {
+    path: String,
+    edits: Vec<EditRecord>,
+    left_alone: Vec<String>,
+    #[serde(skip)]
+    diff: String,
+}
+
+pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
+    let pins = target::pins(&fix.target)?;
+    let files = collect(&fix.paths)?;
+    let count = files.len();
+    let mut fixed = Vec::new();
+    let mut broken = 0;
+    for file in files {
+        match one(&file, fix, &pins) {
+            Ok(result) => fixed.push(result),
+            Err(failure) => {
+                console::error(&failure.to_string());
+                broken += 1;
+            }
+        }
+    }
+    let changes: usize = fixed.iter().map(|each| each.edits.len()).sum();
+    if fix.diff {
+        console::data(&fixed.iter().map(|each| each.diff.as_str()).collect::<String>());
+    }
+    match fix.format {
+        Format::Json => console::json(&serde_json::json!({"schema": 1, "files": fixed})),
+        Format::Text => {
+            for each in &fixed {
+                for edit in &each.edits {
+                    let place =
+                        edit.cell.map_or(edit.path.clone(), |cell| format!("{}: cell {cell}", each.path));
+                    let rule = edit.rule.as_deref().unwrap_or_default();
+                    console::note(&format!("{place}, line {}: {rule} {}", edit.lines.0, edit.reason));
+                }
+            }
+            let verb = if fix.diff || fix.check { "would be made" } else { "made" };
+            let left: usize = fixed.iter().map(|each| each.left_alone.len()).sum();
+            console::note(&format!("{changes} changes {verb}, {left} findings left alone"));
+        }
+    }
+    if broken > 0 {
+        return if count == 1 { Ok(ExitCode::from(2)) } else { Err(Failure::Inputs(broken)) };
+    }
+    Ok(ExitCode::from(u8::from(fix.check && changes > 0)))
+}
+
+fn one(file: &Path, fix: &Fix, pins: &Pins) -> Result<Fixed, Failure> {
+    let permission = if fix.include_unsafe { Permission::Unsafe } else { Permission::Safe };
+    let shown = file.display().to_string();
+    let is_module = extension(file) == "py";
+    let (mut notebook, mut sources, root) = if is_module {
+        let text = std::fs::read_to_string(file).map_err(|error| Failure::path(file, error.to_string()))?;
+        let mut sources = Sources::default();
+        sources.add_modules(vec![(file.to_owned(), text)]);
+        (None, sources, Path::new("").to_owned())
+    } else {
+        let notebook = Notebook::read(file)?;
+        if let Language::Other(language) = notebook.language() {
+            return Err(Failure::path(
+                file,
+                format!("the notebook's language is {language}; only Python is fixed"),
+            ));
+        }
+        let mut sources = Sources::new(&notebook);
+        let real = std::fs::canonicalize(file)?;
+        let root = scratch::repository_root(&real).to_owned();
+        let folder = real.parent().unwrap_or(Path::new("/")).to_owned();
+        sources.add_modules(modules::find(&sources.program(), &folder, &root));
+        (Some(notebook), sources, root)
+    };
+    let fixes = statics::fix(&mut sources, &shown, Catalogue::shipped(), pins, permission);
+    let diff = sources.unified_diff(file);
+    if !(fix.diff || fix.check) {
+        for piece in sources.modules().iter().filter(|piece| piece.current != piece.original) {
+            if let Place::Module(path) = &piece.place {
+                write_atomic(&root.join(path), piece.current.as_bytes())
+                    .map_err(|error| Failure::path(path, error.to_string()))?;
+            }
+        }
+        if let Some(notebook) = &mut notebook
+            && sources.cells().iter().any(|piece| piece.current != piece.original)
+        {
+            sources.write_cells(notebook);
+            notebook.write_atomic(file)?;
+        }
+    }
+    Ok(Fixed { path: shown, edits: fixes.edits, left_alone: fixes.left_alone, diff })
+}

@@ -1,0 +1,8 @@
+//! One module for each command.
+
+pub(crate) mod cache;
+pub(crate) mod check;
+pub(crate) mod env;
+pub(crate) mod fix;
+pub(crate) mod modernize;
+pub(crate) mod run;

@@ -1,0 +1,133 @@
+//! `mlem modernize`: the main job.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use mlem_ledger::Ledger;
+use mlem_repair::{Job, Modernized, Options, results};
+use mlem_verdict::Verdict;
+
+use crate::arguments::{Format, Modernize, Strategy};
+use crate::commands::run::until_interrupted;
+use crate::console;
+use crate::failure::Failure;
+use crate::inputs::collect;
+use crate::progress::Progress;
+use crate::target;
+
+pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
+    let files = collect(&arguments.paths)?;
+    if let Some(data) = &arguments.data
+        && !data.is_dir()
+    {
+        return Err(Failure::path(data, "--data wants a folder that exists"));
+    }
+    let ledger = target::ledger(&arguments.execution)?;
+    let several = files.len() > 1;
+    let mut code = 0;
+    let mut broken = 0;
+    let mut reports = Vec::new();
+    for file in &files {
+        match one(file, arguments, &ledger, several) {
+            Ok(finished) => {
+                // The verdict was written by the same enum that reads it here.
+                let verdict = Verdict::from_str(&finished.report.verdict).unwrap_or(Verdict::HarnessFailure);
+                code = code.max(verdict.exit_code(arguments.strict));
+                reports.push(finished.report);
+            }
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(failure) => {
+                console::error(&failure.to_string());
+                broken += 1;
+            }
+        }
+    }
+    if several {
+        if let Some(out) = &arguments.execution.out {
+            let summary = serde_json::json!({"schema": 1, "reports": reports});
+            results::write_summary(out, &summary)?;
+        }
+    }
+    if arguments.execution.format == Format::Json {
+        match &reports[..] {
+            [only] if !several => console::json(only),
+            all => console::json(&serde_json::json!({"schema": 1, "reports": all})),
+        }
+    }
+    match broken {
+        0 => Ok(ExitCode::from(code)),
+        1 if !several => Ok(ExitCode::from(2)),
+        count => Err(Failure::Inputs(count)),
+    }
+}
+
+fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Result<Modernized, Failure> {
+    let started = Instant::now();
+    let execution = &arguments.execution;
+    // Refuse what cannot be run before an environment is built for it, and a folder before work is lost.
+    let notebook = mlem_repair::read_runnable(file)?;
+    let folder = target::results(execution, file, several);
+    results::prepare(&folder)?;
+    let progress = Progress::new(&file.display().to_string());
+    let (environment, notes) = target::environment(execution, || target::needs(&notebook, file), &progress)?;
+    progress.say(&format!(
+        "Python {} with {} distributions",
+        target::version(&environment),
+        environment.packages.len()
+    ));
+    let options = Options {
+        session: target::session(execution),
+        notebook_timeout: execution.timeout.map(Duration::from_secs_f64),
+        cache: target::cache()?,
+        strategy: match arguments.strategy {
+            Strategy::Live => mlem_repair::Strategy::Live,
+            Strategy::Rerun => mlem_repair::Strategy::Rerun,
+        },
+        resume: !arguments.no_resume,
+    };
+    let mut tell = |event| progress.event(event);
+    let job = Job {
+        notebook: file,
+        probe: mlem_environment::Probe::start(&environment).ok(),
+        environment: &environment,
+        data: arguments.data.as_deref(),
+        options: &options,
+        ledger: Some(ledger),
+        progress: &mut tell,
+        notes,
+        started,
+    };
+    let finished = until_interrupted(ledger, async { Ok(mlem_repair::modernize(job).await?) })?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    results::write_modernized(&finished, &name, &folder)?;
+    let ran = finished.report.remaining_error.is_none();
+    if arguments.in_place && ran {
+        results::write_in_place(&finished, file, &folder)?;
+    }
+    drop(progress);
+    if arguments.diff {
+        console::data(&finished.diff);
+    }
+    if execution.format == Format::Text {
+        let report = &finished.report;
+        console::line(&format!("{}: {} — {}", file.display(), report.verdict, report.reason));
+        console::line(&format!(
+            "  {} changes, {} attempts, {} cells run live and {} in the proof, {:.1} s",
+            report.edits.len(),
+            report.attempts.len(),
+            report.cells_executed.live,
+            report.cells_executed.proof,
+            report.seconds.total
+        ));
+        if let Some(error) = &report.remaining_error {
+            let cell = error.cell.map_or(String::new(), |cell| format!(" in cell {cell}"));
+            let message = error.evalue.lines().next().unwrap_or_default();
+            console::line(&format!("  remaining error{cell}: {}: {message}", error.ename));
+        }
+        let place = if arguments.in_place && ran { file } else { &folder };
+        console::line(&format!("  results in {}", place.display()));
+    }
+    Ok(finished)
+}

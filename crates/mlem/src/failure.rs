@@ -1,0 +1,53 @@
+//! The one report type at the edge: why a command ends without its result.
+
+/// Why a command ends with exit code 2 (or 130).
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A path that is not there or cannot be read.
+    #[error("{path}: {reason}")]
+    Path {
+        /// As the user typed it.
+        path: String,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// Arguments that do not fit each other.
+    #[error("{0}")]
+    Usage(String),
+    /// Several inputs could not be used; each was reported by itself.
+    #[error("{0} of the inputs could not be used")]
+    Inputs(usize),
+    /// A job that could not be done.
+    #[error(transparent)]
+    Job(#[from] mlem_repair::JobError),
+    /// The environment.
+    #[error(transparent)]
+    Environment(#[from] mlem_environment::EnvironmentError),
+    /// The interpreter that was to be asked.
+    #[error(transparent)]
+    Probe(#[from] mlem_environment::ProbeError),
+    /// A requirements file.
+    #[error(transparent)]
+    Requirements(#[from] mlem_environment::RequirementsFileError),
+    /// A notebook file.
+    #[error(transparent)]
+    Notebook(#[from] mlem_notebook::NotebookError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] mlem_ledger::LedgerError),
+    /// A result that could not be written.
+    #[error(transparent)]
+    Write(#[from] mlem_repair::results::WriteError),
+    /// The system.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Failure {
+    pub(crate) fn path(path: &std::path::Path, reason: impl Into<String>) -> Failure {
+        Failure::Path { path: path.display().to_string(), reason: reason.into() }
+    }
+}
