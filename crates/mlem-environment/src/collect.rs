@@ -317,9 +317,12 @@ fn calls() -> &'static FxHashSet<&'static str> {
     &NAMES.0
 }
 
-/// Whether a handler catches a failing import.
+/// Whether a handler catches a failing import and goes on.
 fn survives_import(handler: &ast::ExceptHandler) -> bool {
     let ast::ExceptHandler::ExceptHandler(handler) = handler;
+    if handler.body.iter().any(|stmt| matches!(stmt, Stmt::Raise(_))) {
+        return false;
+    }
     let catches = |kind: &Expr| {
         matches!(kind, Expr::Name(name)
             if matches!(name.id.as_str(), "ImportError" | "ModuleNotFoundError" | "Exception" | "BaseException"))

@@ -344,7 +344,7 @@ impl Assembly<'_> {
     }
 
     /// A need for a distribution that is known without an import.
-    fn distribution(&mut self, distribution: &Distribution, cause: String, why: Why, source: &Source) {
+    fn distribution(&mut self, distribution: &Distribution, cause: String, why: Why, optional: bool, source: &Source) {
         let need = Need {
             import: Some(cause),
             distribution: Some(distribution.clone()),
@@ -352,7 +352,7 @@ impl Assembly<'_> {
             specifier: String::new(),
             kind: NeedKind::Known,
             why,
-            optional: false,
+            optional,
             unit: source.unit,
             line: source.line,
             file: source.file.clone(),
@@ -368,7 +368,7 @@ impl Assembly<'_> {
             match self.knowledge.extension(extension) {
                 Some(needs) => {
                     for distribution in needs {
-                        self.distribution(distribution, format!("%load_ext {extension}"), Why::Magic, source);
+                        self.distribution(distribution, format!("%load_ext {extension}"), Why::Magic, false, source);
                     }
                 }
                 None if extension.is_empty() => {}
@@ -377,7 +377,7 @@ impl Assembly<'_> {
             return;
         }
         for distribution in self.knowledge.magic(name) {
-            self.distribution(distribution, format!("%{name}"), Why::Magic, source);
+            self.distribution(distribution, format!("%{name}"), Why::Magic, false, source);
         }
     }
 
@@ -420,13 +420,13 @@ impl Assembly<'_> {
     fn implied(&mut self, found: &Found) {
         let knowledge = self.knowledge;
         for implied in &knowledge.implied {
-            let (cause, source) = match &implied.cause {
+            let (cause, optional, source) = match &implied.cause {
                 Cause::Import(name) => {
                     let Some(import) = found.imports.iter().find(|import| is_within(&import.name, name)) else { continue };
                     if self.surroundings.is_local(top_level(name)) {
                         continue;
                     }
-                    (name.clone(), &import.source)
+                    (name.clone(), import.optional, &import.source)
                 }
                 Cause::Call(name, literal) => {
                     let hit = found.uses.iter().find(|used| {
@@ -434,18 +434,18 @@ impl Assembly<'_> {
                             && literal.as_ref().is_none_or(|end| used.literals.iter().any(|text| text.ends_with(end.as_str())))
                     });
                     let Some(hit) = hit else { continue };
-                    (name.clone(), &hit.source)
+                    (name.clone(), false, &hit.source)
                 }
                 Cause::Method(name, with) => {
                     let Some(hit) = found.uses.iter().find(|used| used.method && used.name == *name) else { continue };
                     if !found.imports.iter().any(|import| top_level(&import.name) == with) {
                         continue;
                     }
-                    (format!(".{name}"), &hit.source)
+                    (format!(".{name}"), false, &hit.source)
                 }
             };
             for distribution in &implied.needs {
-                self.distribution(distribution, cause.clone(), Why::Implied, source);
+                self.distribution(distribution, cause.clone(), Why::Implied, optional, source);
             }
         }
     }

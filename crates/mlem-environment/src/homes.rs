@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::knowledge::Knowledge;
 use crate::names::{Entry, PYTHON};
 
 /// How sure it is that a place is the one that was meant.
@@ -46,37 +47,26 @@ impl Home {
 
 /// Orders the places of a name: the same library first, then short public paths; one place for each definition.
 pub(crate) fn rank(entries: Vec<Entry>, near: Option<&str>) -> Vec<Home> {
-    let top = near.map(|near| near.split('.').next().unwrap_or(near));
+    let top = near.map(top_of);
+    // Python 2's modules were spread over others of the standard library: `urllib2.urlopen`.
+    let near_python = top.is_some_and(|top| Knowledge::shipped().standard_library(top).is_some());
+    let same = |entry: &Entry| match top {
+        Some(top) => top_of(&entry.qualified) == top || near_python && entry.distribution == PYTHON,
+        None => false,
+    };
     let mut best: BTreeMap<String, Entry> = BTreeMap::new();
     for entry in entries {
-        // A place that was looked at and did not have it, as an old release's index could claim.
-        if near.is_some_and(|near| entry.qualified == format!("{near}.{}", entry.name)) {
-            continue;
-        }
         match best.get(&entry.origin) {
             Some(known) if cost(known) <= cost(&entry) => {}
             _ => drop(best.insert(entry.origin.clone(), entry)),
         }
     }
-    let same = |entry: &Entry| top.is_some_and(|top| top_of(&entry.qualified) == top);
     let mut places: Vec<Entry> = best.into_values().collect();
     places.sort_by(|one, other| {
-        let order = |entry: &Entry| (!same(entry), entry.distribution == PYTHON, distance(entry, near));
+        let order = |entry: &Entry| (!same(entry), unlikeliness(entry, near), distance(entry, near));
         order(one).cmp(&order(other)).then_with(|| cost(one).cmp(&cost(other)))
     });
-    let in_library = places.iter().filter(|entry| same(entry)).count();
-    let total = places.len();
-    let first = places.first().map(|entry| (same(entry), depth(entry)));
-    let second = places.get(1).map(|entry| (same(entry), depth(entry)));
-    let of_first = match (first, second) {
-        (Some((true, _)), _) if in_library == 1 => Confidence::Only,
-        (Some(_), None) => Confidence::Likely,
-        // Offered nearer to the library's root than any other: what its makers show first.
-        (Some((is_same, first)), Some((other_same, second))) if is_same != other_same || first < second => Confidence::Likely,
-        _ => Confidence::Ambiguous,
-    };
-    // Without a library to look in, nothing makes one place better than another.
-    let of_first = if top.is_none() && total > 1 { Confidence::Ambiguous } else { of_first };
+    let of_first = confidence(&places, &same, near);
     places
         .into_iter()
         .enumerate()
@@ -88,6 +78,45 @@ pub(crate) fn rank(entries: Vec<Entry>, near: Option<&str>) -> Vec<Home> {
             confidence: if index == 0 { of_first } else { Confidence::Ambiguous },
         })
         .collect()
+}
+
+/// How sure the first of the ordered places is.
+fn confidence(places: &[Entry], same: &dyn Fn(&Entry) -> bool, near: Option<&str>) -> Confidence {
+    let (Some(first), Some(near)) = (places.first(), near) else {
+        // Without a library to look in, nothing makes one of several places better than another.
+        return if places.len() == 1 { Confidence::Likely } else { Confidence::Ambiguous };
+    };
+    let rivals = |entry: &&Entry| same(entry) == same(first) && unlikeliness(entry, Some(near)) == unlikeliness(first, Some(near));
+    let rivals: Vec<&Entry> = places[1..].iter().filter(rivals).collect();
+    if same(first) {
+        if rivals.is_empty() {
+            return Confidence::Only;
+        }
+    } else if depth(first) == 0 && near.split('.').any(|part| CARRIERS.contains(&part)) {
+        // A copy of another library that a library carried along: `sklearn.externals.joblib`.
+        return Confidence::Only;
+    }
+    // Offered nearer to the library's root than any other: what its makers show first.
+    if rivals.iter().all(|rival| depth(first) < depth(rival)) { Confidence::Likely } else { Confidence::Ambiguous }
+}
+
+/// Packages in which libraries carried copies of others.
+const CARRIERS: &[&str] = &["externals", "extern", "external", "packages", "vendored", "_vendor", "vendor"];
+
+/// Parts of dotted names that say: not meant for users.
+const BACKSTAGE: &[&str] =
+    &["core", "internals", "internal", "sandbox", "testing", "legacy", "external", "private", "pathsec", "lib", "distutils"];
+
+/// Orders places of one library: what users are meant to use, what they are not, and modules that happen to be called so.
+fn unlikeliness(entry: &Entry, near: Option<&str>) -> u8 {
+    // Where old code looked backstage, backstage is as good as any other place.
+    let parts = entry.qualified.split('.').skip(1);
+    let backstage = parts.filter(|part| BACKSTAGE.contains(part)).count();
+    let looked = near.map_or(0, |near| near.split('.').skip(1).filter(|part| BACKSTAGE.contains(part)).count());
+    match entry.kind {
+        "module" if depth(entry) > 0 => 2,
+        _ => u8::from(backstage > looked),
+    }
 }
 
 fn top_of(qualified: &str) -> &str {
@@ -155,5 +184,26 @@ mod tests {
         assert_eq!(ranked(&places, Some("scipy.misc")), ["a.imread Ambiguous", "b.imread Ambiguous"]);
         assert_eq!(ranked(&places[..1], Some("scipy.misc")), ["a.imread Likely"]);
         assert_eq!(ranked(&places, None)[0], "a.imread Ambiguous");
+    }
+
+    #[test]
+    fn python_2_modules_look_in_the_whole_standard_library() {
+        let mut entries = vec![entry("imageio.core.urlopen", "a"), entry("urllib.request.urlopen", "b")];
+        entries[1].distribution = PYTHON.to_owned();
+        let home = &rank(entries, Some("urllib2"))[0];
+        assert_eq!((home.qualified.as_str(), home.confidence), ("urllib.request.urlopen", Confidence::Only));
+    }
+
+    #[test]
+    fn carried_copies_lead_to_the_library_itself() {
+        let entries = vec![Entry { kind: "module", ..entry("joblib", "joblib") }, entry("x.testing.joblib", "y")];
+        let home = &rank(entries, Some("sklearn.externals"))[0];
+        assert_eq!((home.qualified.as_str(), home.confidence), ("joblib", Confidence::Only));
+    }
+
+    #[test]
+    fn modules_and_backstage_places_are_no_rivals() {
+        let places = [("pandas.concat", "a"), ("pandas.core.internals.concat", "b"), ("pandas.core.x.concat", "c")];
+        assert_eq!(ranked(&places, Some("pandas.tools.merge"))[0], "pandas.concat Only");
     }
 }
