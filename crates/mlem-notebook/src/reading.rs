@@ -86,25 +86,20 @@ pub(crate) fn take_apart(text: &Arc<String>, file: &Path) -> Result<Parts, Noteb
     match scanned {
         Ok(()) => {}
         Err(Problem::Syntax(syntax)) => return Err(json_error(text, file, &syntax)),
-        Err(Problem::Shape { pointer, .. }) if pointer.is_empty() => {
-            let mut scanner = Scanner::new(text, 0);
-            return Err(match scanner.skip().and_then(|_| scanner.end()) {
-                Ok(()) => not_a_notebook("the document is not an object"),
-                Err(syntax) => json_error(text, file, &syntax),
-            });
-        }
         Err(Problem::Shape { pointer, reason }) => {
-            // A version that is not supported explains an unknown shape better than the shape.
+            // A wrong shape in front of broken JSON is most often a part of the same damage.
             let mut scanner = Scanner::new(text, 0);
-            let mut versions = Versions::default();
-            let whole = scanner
-                .members(|scanner, key| versions.member(scanner, &key.name))
-                .and_then(|_| Ok(scanner.end()?));
-            if let Err(Problem::Syntax(syntax)) = whole {
+            if let Err(syntax) = scanner.skip().and_then(|_| scanner.end()) {
                 return Err(json_error(text, file, &syntax));
             }
+            if pointer.is_empty() {
+                return Err(not_a_notebook("the document is not an object"));
+            }
+            // A version that is not supported explains an unknown shape better than the shape.
+            let mut versions = Versions::default();
+            let read = Scanner::new(text, 0).members(|scanner, key| versions.member(scanner, &key.name));
             return Err(match versions.nbformat {
-                Some(nbformat) if nbformat != 3 && nbformat != 4 => {
+                Some(nbformat) if read.is_ok() && nbformat != 3 && nbformat != 4 => {
                     NotebookError::Version { file: file.to_owned(), nbformat }
                 }
                 _ => NotebookError::Shape { file: file.to_owned(), pointer, reason },
@@ -211,6 +206,7 @@ impl<'t> Root<'t> {
                 "worksheets" => self.worksheet_cells = Some(worksheets(scanner)?),
                 "metadata" => {
                     if scanner.kind()? == Kind::Object {
+                        self.kernel = KernelClaims::default();
                         self.metadata = Some(self.kernel.scan(scanner)?);
                     } else {
                         return shape("/metadata", "expected an object");
@@ -400,6 +396,8 @@ impl<'t> Draft<'t> {
             scanner.skip()?;
             return Ok(());
         }
+        // Of equal keys the last wins.
+        self.tags.clear();
         let tags = &mut self.tags;
         self.metadata = Some(scanner.members(|scanner, key| -> Result<(), Problem> {
             if key.name == "tags" && scanner.kind()? == Kind::Array {

@@ -55,6 +55,19 @@ fn what_only_python_reads_is_read() {
 }
 
 #[test]
+fn the_last_of_equal_keys_wins_everywhere() {
+    let text = r#"{"metadata": {"kernelspec": {"name": "ir"}}, "nbformat": 3, "cells": [{"cell_type": "raw"}],
+        "cells": [{"cell_type": "code", "metadata": {"tags": ["raises-exception"]}, "metadata": {}, "source": "a",
+            "outputs": [{"output_type": "error"}], "outputs": [], "source": ["b"]}],
+        "nbformat": 4, "metadata": {"language_info": {"name": "python"}}}"#;
+    let notebook = Notebook::parse(text.into(), Path::new("a.ipynb")).unwrap();
+    assert_eq!(notebook.language(), Language::Python);
+    assert_eq!(notebook.cells().len(), 1);
+    assert_eq!(notebook.cells()[0].source, "b");
+    assert!(!notebook.cells()[0].may_fail());
+}
+
+#[test]
 fn the_language_comes_from_the_best_witness() {
     let other = |name: &str| Language::Other(name.into());
     for (metadata, language) in [
