@@ -123,7 +123,6 @@ impl Address {
 pub(crate) enum Channel {
     Shell,
     IoPub,
-    Control,
 }
 
 /// What the reading tasks report.
@@ -140,7 +139,6 @@ pub(crate) enum Event {
 pub(crate) struct Connection {
     session: Arc<Session>,
     shell: Sender,
-    control: Sender,
     events: mpsc::UnboundedReceiver<Event>,
     backlog: Arc<Backlog>,
     readers: Vec<JoinHandle<()>>,
@@ -165,10 +163,9 @@ impl Connection {
         // First of all the broadcasts, so that nothing is missed.
         let (iopub, iopub_sender) = connect(IOPUB, Kind::Subscriber).await?;
         let (shell, shell_sender) = connect(SHELL, Kind::Dealer).await?;
-        let (control, control_sender) = connect(CONTROL, Kind::Dealer).await?;
         let (sender, events) = mpsc::unbounded_channel();
         let backlog = Arc::new(Backlog::default());
-        let readers = [(Channel::IoPub, iopub), (Channel::Shell, shell), (Channel::Control, control)]
+        let readers = [(Channel::IoPub, iopub), (Channel::Shell, shell)]
             .into_iter()
             .map(|(channel, receiver)| {
                 tokio::spawn(pump(
@@ -180,15 +177,7 @@ impl Connection {
                 ))
             })
             .collect();
-        Ok(Connection {
-            session,
-            shell: shell_sender,
-            control: control_sender,
-            events,
-            backlog,
-            readers,
-            _iopub: iopub_sender,
-        })
+        Ok(Connection { session, shell: shell_sender, events, backlog, readers, _iopub: iopub_sender })
     }
 
     /// Sends a request on the shell channel; returns its id.
@@ -197,13 +186,6 @@ impl Connection {
         let parts: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
         self.shell.send(&parts).await?;
         Ok(id)
-    }
-
-    /// Sends a request on the control channel.
-    pub(crate) async fn control(&mut self, kind: &str, content: &Value) -> io::Result<()> {
-        let (_, frames) = self.session.request(kind, content);
-        let parts: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
-        self.control.send(&parts).await
     }
 
     /// The next event; none when every channel is closed. Dropping the future loses nothing.
@@ -252,7 +234,9 @@ async fn pump(
                         | "comm_msg"
                         | "comm_open"
                 );
-                if output && backlog.waiting.load(Ordering::Relaxed) + cost > BACKLOG_BYTES {
+                let waiting = backlog.waiting.load(Ordering::Relaxed);
+                // A single large message may always come through.
+                if output && waiting > 0 && waiting + cost > BACKLOG_BYTES {
                     backlog.dropped.fetch_add(message.size as u64 + message.oversize, Ordering::Relaxed);
                     continue;
                 }

@@ -97,17 +97,20 @@ impl Session {
         for frame in frames {
             match frame {
                 Frame::Whole(bytes) => size += bytes.len(),
-                Frame::Oversize(length) => oversize += length,
+                Frame::Oversize(start, length) => {
+                    size += start.len();
+                    oversize += length - start.len() as u64;
+                }
             }
         }
         let signed: Option<Vec<&[u8]>> = parts[..4]
             .iter()
             .map(|frame| match frame {
                 Frame::Whole(bytes) => Some(bytes.as_slice()),
-                Frame::Oversize(_) => None,
+                Frame::Oversize(..) => None,
             })
             .collect();
-        // What was passed over cannot be verified; it is not used either.
+        // What was passed over cannot be verified; nothing but text to show is taken from it.
         if let Some(signed) = signed
             && !self.key.is_empty()
             && self.signature(signed.into_iter()).as_bytes() != signature.as_slice()
@@ -148,6 +151,24 @@ fn parse<T: serde::de::DeserializeOwned>(frame: &Frame) -> Result<Option<T>, Str
             serde_json::from_str(&repaired).map(Some).map_err(|_| error.to_string())
         }
     }
+}
+
+/// The content of a `stream` message of which only the beginning is there. Null when the text is not
+/// what it breaks off in.
+fn cut_stream(start: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(start);
+    let mut text = text.trim_end_matches('\u{fffd}');
+    // The cut may be inside of an escape sequence, the longest of which has twelve characters.
+    for _ in 0..12 {
+        if let Ok(content) = serde_json::from_str(&format!("{text}\"}}")) {
+            return content;
+        }
+        let Some(last) = text.chars().next_back() else {
+            break;
+        };
+        text = &text[..text.len() - last.len_utf8()];
+    }
+    Value::Null
 }
 
 /// JSON text with what Python's `json` module writes beyond the standard made standard: bytes that
@@ -289,12 +310,24 @@ mod tests {
         let session = Session::new("s".into(), "key".into());
         let mut parts =
             frames(&[DELIMITER, b"sig", br#"{"msg_type":"stream"}"#, br#"{"msg_id":"s_4"}"#, b"{}"]);
-        parts.push(Frame::Oversize(1 << 40));
+        parts.push(Frame::Oversize(b"{".to_vec(), (1 << 40) + 1));
         let message = session.open(&parts).unwrap();
         assert_eq!(
             (message.kind.as_str(), message.parent.as_str(), message.oversize),
             ("stream", "s_4", 1 << 40)
         );
+    }
+
+    #[test]
+    fn the_beginning_of_a_stream_is_shown_wherever_it_is_cut() {
+        let full = "{\"name\": \"stdout\", \"text\": \"a\u{20ac}\\n\\ud83d\\ude00b";
+        let whole = "a\u{20ac}\n\u{1f600}b";
+        for end in 28..=full.len() {
+            let content = cut_stream(&full.as_bytes()[..end]);
+            assert!(whole.starts_with(content["text"].as_str().unwrap()), "{end}: {content}");
+        }
+        assert_eq!(cut_stream(full.as_bytes())["text"], whole);
+        assert!(cut_stream(br#"{"data": {"#).is_null());
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub(crate) struct Sender {
 pub(crate) enum Frame {
     /// Its bytes.
     Whole(Vec<u8>),
-    /// The length of a part that was too large to keep.
-    Oversize(u64),
+    /// A part that was too large to keep: its beginning, and its whole length.
+    Oversize(Vec<u8>, u64),
 }
 
 const MORE: u8 = 1;
@@ -54,6 +54,9 @@ const COMMAND: u8 = 4;
 
 /// The largest command that a peer may send during the handshake, in bytes.
 const COMMAND_BYTES: u64 = 64 * 1024;
+
+/// How much of a part that is too large is kept, in bytes.
+const BEGINNING_BYTES: u64 = 1 << 20;
 
 /// Most parts of one message that are kept; Jupyter uses six to eight, plus buffers.
 const PARTS: usize = 1024;
@@ -181,7 +184,8 @@ impl Receiver {
         Ok((flags, length))
     }
 
-    /// Receives one message; parts that would bring it beyond `limit` bytes are passed over.
+    /// Receives one message; of parts that would bring it beyond `limit` bytes only the beginning is
+    /// kept.
     ///
     /// An error is final: the connection has ended or lost its place. Not cancel-safe.
     pub(crate) async fn receive(&mut self, limit: u64) -> io::Result<Vec<Frame>> {
@@ -193,15 +197,21 @@ impl Receiver {
                 self.pass_over(length).await?;
                 continue;
             }
-            if kept + length <= limit && parts.len() < PARTS {
-                let mut body = vec![0; length as usize];
-                self.stream.read_exact(&mut body).await?;
-                kept += length;
-                parts.push(Frame::Whole(body));
-            } else {
-                self.pass_over(length).await?;
-                if parts.len() < PARTS {
-                    parts.push(Frame::Oversize(length));
+            let whole = kept + length <= limit;
+            let wanted = match (parts.len() < PARTS, whole) {
+                (false, _) => 0,
+                (true, true) => length,
+                (true, false) => length.min(BEGINNING_BYTES),
+            };
+            let mut body = vec![0; wanted as usize];
+            self.stream.read_exact(&mut body).await?;
+            self.pass_over(length - wanted).await?;
+            if parts.len() < PARTS {
+                if whole {
+                    kept += length;
+                    parts.push(Frame::Whole(body));
+                } else {
+                    parts.push(Frame::Oversize(body, length));
                 }
             }
             if flags & MORE == 0 {
@@ -243,11 +253,11 @@ mod tests {
     async fn a_part_beyond_the_limit_is_passed_over() {
         let mut bytes = Vec::new();
         push_frame(&mut bytes, MORE, &[0; 10]);
-        push_frame(&mut bytes, 0, &[0; 100_000]);
+        push_frame(&mut bytes, 0, &[0; 3_000_000]);
         push_frame(&mut bytes, 0, b"next");
         let mut receiver = receiver(bytes);
         let parts = receiver.receive(50).await.unwrap();
-        assert_eq!(parts, [Frame::Whole(vec![0; 10]), Frame::Oversize(100_000)]);
+        assert_eq!(parts, [Frame::Whole(vec![0; 10]), Frame::Oversize(vec![0; 1 << 20], 3_000_000)]);
         assert_eq!(receiver.receive(50).await.unwrap(), [Frame::Whole(b"next".to_vec())]);
     }
 
