@@ -140,6 +140,36 @@ pub(crate) fn automagic(line: &str, start: usize) -> Option<Magic> {
     })
 }
 
+/// Line magics whose argument is Python that runs in the notebook's namespace
+/// (IPython.core.magics.execution).
+const CODE_MAGICS: &[&str] = &["time", "timeit", "prun", "memit"];
+
+/// Where the code of a line such as `%time model.fit(X)` starts, if it has any on that line.
+pub(crate) fn code_offset(text: &str) -> Option<usize> {
+    let line = text.lines().next()?;
+    let rest = line.strip_prefix('%')?;
+    let name =
+        rest.split_whitespace().next().filter(|name| CODE_MAGICS.contains(name) && rest.starts_with(name))?;
+    let mut at = 1 + name.len();
+    // Options and their numbers: `%timeit -n 10 -r3 f()`.
+    loop {
+        at += line[at..].len() - line[at..].trim_start().len();
+        let word = line[at..].split_whitespace().next()?;
+        let is_option =
+            word.starts_with('-') && word[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '-');
+        if !is_option {
+            break;
+        }
+        at += word.len();
+        let value = line[at..].split_whitespace().next().unwrap_or("");
+        if matches!(word, "-n" | "-r" | "-t" | "-c" | "-p") && value.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            at += line[at..].find(value).unwrap_or(0) + value.len();
+        }
+    }
+    (!line.trim_end().ends_with('\\')).then_some(at)
+}
+
 /// All escapes the parser found, in source order.
 pub(crate) fn collect(source: &str, body: &[Stmt]) -> Vec<Magic> {
     if !source.contains(['%', '!', '?', ',', ';', '/']) {

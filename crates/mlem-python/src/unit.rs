@@ -1,8 +1,10 @@
 //! One parsed piece of source.
 
 use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::{self as ast, PythonVersion};
-use ruff_python_parser::{Mode, ParseOptions, UnsupportedSyntaxErrorKind, parse_unchecked};
+use ruff_python_ast::{self as ast, PythonVersion, Stmt};
+use ruff_python_parser::{
+    Mode, ParseOptions, UnsupportedSyntaxErrorKind, parse_cells_unchecked, parse_unchecked,
+};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use crate::magic::{self, Magic};
@@ -64,9 +66,9 @@ pub struct Unit {
 /// indentation (`MAXINDENT`) than these.
 const MAX_BRACKETS: usize = 200;
 const MAX_INDENTS: usize = 100;
-/// Operators in one expression between two commas. Walking a syntax tree is recursive, and a
-/// tree is at most this deep; real code stays far below.
-const MAX_OPERATORS: usize = 1_000;
+/// Operators that nest in one expression. Walking a syntax tree is recursive, so its depth has a
+/// bound; real code stays far below.
+const MAX_OPERATORS: usize = 400;
 
 impl Unit {
     /// Parses a code cell, with IPython's magics. A cell whose cell magic names another
@@ -208,12 +210,11 @@ impl Unit {
 
         if form == Form::Cell
             && let Some(magic) = magic::cell_magic(source)
+            && !magic::has_python_body(&magic.name)
         {
-            if !magic::has_python_body(&magic.name) {
-                unit.syntax = Syntax::Opaque(magic.name.clone());
-                unit.magics.push(magic);
-                return unit;
-            }
+            unit.syntax = Syntax::Opaque(magic.name.clone());
+            unit.magics.push(magic);
+            return unit;
         }
         unit.parse_python(source);
         unit
@@ -236,6 +237,9 @@ impl Unit {
         self.body = parsed.body;
         self.errors = parsed.errors;
         self.magics = magic::collect(source, &self.body);
+        if !self.magics.is_empty() {
+            embed_code(source, &mut self.body);
+        }
         self.magics.append(&mut automagics);
         self.magics.sort_by_key(|magic| magic.range.start());
 
@@ -300,56 +304,44 @@ impl Parsed {
 
 /// Where code is nested so deeply that CPython refuses it or a recursive walk could not follow.
 fn too_deep(tokens: &[ast::token::Token]) -> Option<TextSize> {
+    // Operators since the last comma, for each open bracket; a comma's sides do not nest.
     let mut operators = vec![0_usize];
+    let mut total = 0;
     let mut indents = 0_usize;
     for token in tokens {
-        match token.kind() {
-            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
-                if operators.len() > MAX_BRACKETS {
-                    return Some(token.start());
-                }
+        let kind = token.kind();
+        match kind {
+            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => operators.push(0),
+            TokenKind::Comma => {
+                total -= operators.last().copied().unwrap_or(0);
+                operators.pop();
                 operators.push(0);
             }
-            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => {
-                if operators.len() > 1 {
-                    operators.pop();
-                }
-                // A call or a subscript is one more level: `f()()()`.
-                count(&mut operators);
-            }
-            TokenKind::Comma => reset(&mut operators),
             TokenKind::Newline | TokenKind::Semi => {
-                operators.truncate(1);
-                reset(&mut operators);
+                operators = vec![0];
+                total = 0;
             }
-            TokenKind::Indent => {
-                indents += 1;
-                if indents > MAX_INDENTS {
-                    return Some(token.start());
-                }
-            }
+            TokenKind::Indent => indents += 1,
             TokenKind::Dedent => indents = indents.saturating_sub(1),
-            kind if kind.is_operator() || kind.is_keyword() => {
-                if count(&mut operators) > MAX_OPERATORS {
-                    return Some(token.start());
+            _ if kind.is_operator() || kind.is_keyword() => {
+                if matches!(kind, TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace)
+                    && operators.len() > 1
+                {
+                    total -= operators.pop().unwrap_or(0);
+                }
+                // A closing bracket may end a call, one more level: `f()()()`.
+                if let Some(count) = operators.last_mut() {
+                    *count += 1;
+                    total += 1;
                 }
             }
             _ => {}
         }
-    }
-    return None;
-
-    fn count(operators: &mut [usize]) -> usize {
-        operators.last_mut().map_or(0, |count| {
-            *count += 1;
-            *count
-        })
-    }
-    fn reset(operators: &mut [usize]) {
-        if let Some(count) = operators.last_mut() {
-            *count = 0;
+        if operators.len() > MAX_BRACKETS || indents > MAX_INDENTS || total > MAX_OPERATORS {
+            return Some(token.start());
         }
     }
+    None
 }
 
 /// Drops a tree too deep for this thread's stack on one whose stack is large enough.
@@ -360,6 +352,64 @@ fn discard(body: ast::Suite) {
         // The thread only frees memory; there is nothing to learn from its end.
         let _ = handle.join();
     }
+}
+
+/// Replaces `%time code` and the like by the statements in it, at their own ranges.
+fn embed_code(source: &str, body: &mut ast::Suite) {
+    let mut at = 0;
+    while at < body.len() {
+        match &mut body[at] {
+            Stmt::IpyEscapeCommand(escape) if escape.kind == ast::IpyEscapeKind::Magic => {
+                if let Some(code) = magic_code(source, escape.range) {
+                    let count = code.len();
+                    body.remove(at);
+                    for (index, stmt) in code.into_iter().enumerate() {
+                        body.insert(at + index, stmt);
+                    }
+                    at += count;
+                    continue;
+                }
+            }
+            Stmt::Assign(assign) => {
+                if let ast::Expr::IpyEscapeCommand(escape) = assign.value.as_ref()
+                    && escape.kind == ast::IpyEscapeKind::Magic
+                    && let Some(code) = magic_code(source, escape.range)
+                    && let Ok([Stmt::Expr(statement)]) =
+                        <[Stmt; 1]>::try_from(code.into_iter().collect::<Vec<_>>())
+                {
+                    assign.value = statement.value;
+                }
+            }
+            Stmt::If(statement) => {
+                embed_code(source, &mut statement.body);
+                statement
+                    .elif_else_clauses
+                    .iter_mut()
+                    .for_each(|clause| embed_code(source, &mut clause.body));
+            }
+            Stmt::For(statement) => embed_code(source, &mut statement.body),
+            Stmt::While(statement) => embed_code(source, &mut statement.body),
+            Stmt::With(statement) => embed_code(source, &mut statement.body),
+            Stmt::Try(statement) => embed_code(source, &mut statement.body),
+            Stmt::FunctionDef(function) => embed_code(source, &mut function.body),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The statements of a line magic's argument, if it is Python.
+fn magic_code(source: &str, range: TextRange) -> Option<ast::Suite> {
+    let offset = magic::code_offset(source.get(range.start().to_usize()..range.end().to_usize())?)?;
+    let start = range.start() + TextSize::try_from(offset).ok()?;
+    if start >= range.end() {
+        return None;
+    }
+    let code = TextRange::new(start, range.end());
+    let options = ParseOptions::from(Mode::Module);
+    let parsed = parse_cells_unchecked(source, [code], &options);
+    let usable = parsed.errors().is_empty() && too_deep(parsed.tokens()).is_none();
+    usable.then(|| parsed.into_syntax().body)
 }
 
 /// Turns lines that only automagic can run into comments of equal length.

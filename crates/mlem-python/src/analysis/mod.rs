@@ -270,6 +270,15 @@ impl<'a> Pass<'a> {
     }
 
     fn note_call(&mut self, call: &ast::ExprCall) {
+        // A function passed on will most likely be called: `df.apply(f)`.
+        let values =
+            call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value));
+        for value in values {
+            if let Expr::Name(name) = value {
+                let function = self.names.intern(&name.id);
+                self.push_call(Call { at: call.range_start, function, arguments: Vec::new() });
+            }
+        }
         let Expr::Name(function) = call.func.as_ref() else { return };
         let function = self.names.intern(&function.id);
         let mut arguments = Vec::new();

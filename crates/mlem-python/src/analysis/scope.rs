@@ -99,10 +99,6 @@ impl Scopes {
         }
     }
 
-    pub(super) fn at_module_level(&self) -> bool {
-        self.stack.iter().all(|scope| scope.kind == ScopeKind::Module)
-    }
-
     /// The scope that a store to `name` goes to.
     pub(super) fn target(&self, name: Symbol) -> usize {
         let mut index = self.stack.len() - 1;

@@ -249,7 +249,7 @@ impl<'a> Pass<'a> {
     }
 
     fn pattern(&mut self, pattern: &'a ast::Pattern) {
-        let mut bind = |pass: &mut Self, name: &'a ast::Identifier| {
+        let bind = |pass: &mut Self, name: &'a ast::Identifier| {
             let symbol = pass.names.intern(name);
             pass.bind(symbol, Value::UNKNOWN, name.start(), false);
         };

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::magic;
+
 /// The kinds that the recogniser and the lift tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -154,7 +156,10 @@ impl Lexer<'_> {
                 self.result.indents.push(start..self.at);
                 if self.ipython && self.is_escape_line() {
                     let start = self.at;
-                    self.skip_line();
+                    match magic::code_offset(&self.result.source[start..]) {
+                        Some(head) => self.at += head,
+                        None => self.skip_line(),
+                    }
                     self.push(Kind::Magic, start);
                 }
                 true

@@ -192,8 +192,10 @@ impl<'a> Lift<'a> {
             self.reasons.push("octal literal without 0o");
         }
         let lifted = if octal { format!("0o{}", digits.trim_start_matches('0')) } else { digits.to_owned() };
+        // `7L.real` is an attribute, `7.real` a broken float.
+        let gap = if self.tokens.is(at + 1, ".") && lifted != text { " " } else { "" };
         if lifted != text {
-            self.replace(self.tokens.tokens[at].range.clone(), lifted);
+            self.replace(self.tokens.tokens[at].range.clone(), format!("{lifted}{gap}"));
         }
     }
 
@@ -379,9 +381,9 @@ impl<'a> Lift<'a> {
             let end = (at..self.tokens.tokens.len())
                 .find(|&at| self.tokens.kind(at) == Some(Kind::Newline))
                 .unwrap_or(self.tokens.tokens.len());
-            if self.tokens.kind(at) != Some(Kind::Magic) {
-                self.logical_line(at, end);
-            }
+            // Behind `%time` stands code.
+            let first = if self.tokens.kind(at) == Some(Kind::Magic) { at + 1 } else { at };
+            self.logical_line(first, end);
             at = end + 1;
         }
     }
