@@ -1,6 +1,9 @@
 //! A real process that records is killed with SIGKILL at random points; whatever it acknowledged
 //! must be there, and the run must be found again.
 
+// Clippy's exception for tests does not reach the functions they share.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

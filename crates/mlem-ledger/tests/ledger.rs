@@ -1,5 +1,8 @@
 //! One process, the whole interface, and what is refused.
 
+// Clippy's exception for tests does not reach the functions they share.
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
 use mlem_ledger::{

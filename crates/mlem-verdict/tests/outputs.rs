@@ -29,20 +29,12 @@ fn label(status: &OutputStatus) -> &'static str {
 }
 
 fn outputs(side: &Value) -> Vec<Output> {
-    side["outputs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|value| Output::from_value(value).unwrap())
-        .collect()
+    side["outputs"].as_array().unwrap().iter().map(|value| Output::from_value(value).unwrap()).collect()
 }
 
 fn pairs() -> Vec<Pair> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs/pairs");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
         .into_iter()
@@ -81,10 +73,7 @@ fn clear(label: &str) -> bool {
 fn rates(pairs: &[Pair], what: fn(&str) -> bool) -> String {
     let found = pairs.iter().filter(|p| what(label(&p.found))).count();
     let labelled = pairs.iter().filter(|p| what(&p.label)).count();
-    let both = pairs
-        .iter()
-        .filter(|p| what(&p.label) && what(label(&p.found)))
-        .count();
+    let both = pairs.iter().filter(|p| what(&p.label) && what(label(&p.found))).count();
     format!("precision {both}/{found}, recall {both}/{labelled}")
 }
 

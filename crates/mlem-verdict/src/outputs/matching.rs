@@ -97,6 +97,10 @@ impl<'t> Matcher<'t> {
 
     fn tokens(&mut self, old: &Token<'_>, new: &Token<'_>) -> bool {
         match (old.number, new.number) {
+            (Some(a), Some(b)) if a.integer && b.integer => {
+                // As text: 007 is not 7, and beyond 2^53 a float would lose digits.
+                old.text.trim_start_matches('+') == new.text.trim_start_matches('+')
+            }
             (Some(a), Some(b)) => old.text == new.text || self.numbers(&a, &b),
             (None, None) => old.text == new.text,
             _ => false,
@@ -104,9 +108,6 @@ impl<'t> Matcher<'t> {
     }
 
     fn numbers(&mut self, a: &Number, b: &Number) -> bool {
-        if a.integer && b.integer {
-            return a.value == b.value;
-        }
         if a.value.is_nan() || b.value.is_nan() {
             return a.value.is_nan() && b.value.is_nan();
         }
@@ -123,7 +124,7 @@ impl<'t> Matcher<'t> {
         let near = apart <= self.tolerance.absolute || apart <= self.tolerance.relative * larger;
         if near || is_rounded(a, b, apart) {
             self.identical = false;
-            if apart > self.tolerance.absolute {
+            if larger > self.tolerance.absolute {
                 self.largest = self.largest.max(apart / larger);
             }
             return true;
@@ -219,15 +220,22 @@ fn at_commas<'a, 't>(all: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     parts
 }
 
-/// A quoted parameter value that only got another name: `'mse'`, `'squared_error'`.
+/// A quoted parameter value that only got another name (`'mse'`, `'squared_error'`), or that
+/// stood for a default not yet decided.
 fn is_renamed(old: &[Token<'_>], new: &[Token<'_>]) -> bool {
-    let word = |value: &[Token<'_>]| match value {
-        [open, word, close] if open.text == "'" && close.text == "'" => Some(word.text.to_owned()),
-        _ => None,
+    let Some(then) = quoted(old) else {
+        return false;
     };
-    match (word(old), word(new)) {
-        (Some(then), Some(now)) => reprs().values.iter().any(|pair| *pair == (then.clone(), now.clone())),
-        _ => false,
+    let table = reprs();
+    table.undecided.iter().any(|value| value == then)
+        || quoted(new).is_some_and(|now| table.values.iter().any(|(old, new)| old == then && new == now))
+}
+
+/// The word of `'word'`.
+fn quoted<'a>(value: &[Token<'a>]) -> Option<&'a str> {
+    match value {
+        [open, word, close] if open.text == "'" && close.text == "'" => Some(word.text),
+        _ => None,
     }
 }
 
@@ -346,6 +354,8 @@ mod tests {
         assert!(differs("0.00001235", "0.00001236"));
         assert_eq!(compared("1e-17", "-3e-17"), Match::Close(0.0));
         assert!(differs("1000000", "1000001"), "counts are exact");
+        assert!(differs("9007199254740993", "9007199254740992"));
+        assert!(differs("id 007", "id 7"));
         assert_eq!(compared("3", "3.0"), Match::Close(0.0));
         assert_eq!(compared("nan inf", "NaN inf"), Match::Same);
         assert!(differs("nan", "0.0"));

@@ -168,10 +168,12 @@ fn compare_texts(source: &str, old: &Shown, new: &Shown, tolerance: &Tolerance) 
     match matching::compare(&then, &now, tolerance) {
         Match::Same => OutputStatus::Same,
         Match::Close(largest_relative_difference) => OutputStatus::Close { largest_relative_difference },
-        Match::Different { expected, actual } => match normalise::cannot_repeat(source, &then, &now) {
-            Some(reason) => not_comparable(reason),
-            None => OutputStatus::Different { expected, actual },
-        },
+        Match::Different { expected, actual } => {
+            match normalise::cannot_repeat(source, &then, &now, tolerance) {
+                Some(reason) => not_comparable(reason),
+                None => OutputStatus::Different { expected, actual },
+            }
+        }
     }
 }
 

@@ -15,10 +15,21 @@ pub(super) struct Repr {
     pub(super) repeat: bool,
 }
 
+/// Output that no two runs share.
+pub(super) struct Unrepeatable {
+    pub(super) reason: String,
+    /// Words of the code that ask for it.
+    pub(super) code: Vec<String>,
+    pub(super) pattern: Regex,
+}
+
 /// The table, ready to use.
 pub(super) struct Reprs {
     pub(super) replacements: Vec<Repr>,
+    pub(super) unrepeatable: Vec<Unrepeatable>,
     pub(super) estimators: HashSet<String>,
+    /// Quoted parameter values that stand for a default not yet decided.
+    pub(super) undecided: Vec<String>,
     /// Old value of a parameter and its present name.
     pub(super) values: Vec<(String, String)>,
 }
@@ -27,6 +38,7 @@ pub(super) struct Reprs {
 #[serde(deny_unknown_fields)]
 struct File {
     repr: Vec<Entry>,
+    unrepeatable: Vec<Masked>,
     estimators: Estimators,
     #[serde(rename = "parameter-value")]
     values: Vec<Value>,
@@ -50,8 +62,19 @@ struct Entry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "the source is for the reader of the table")]
+struct Masked {
+    reason: String,
+    code: Vec<String>,
+    pattern: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the source is for the reader of the table")]
 struct Estimators {
     source: String,
+    undecided: Vec<String>,
     classes: Vec<String>,
 }
 
@@ -78,6 +101,16 @@ static REPRS: LazyLock<Reprs> = LazyLock::new(|| {
             repeat: entry.repeat,
         })
         .collect();
+    #[allow(clippy::unwrap_used)]
+    let unrepeatable = file
+        .unrepeatable
+        .into_iter()
+        .map(|entry| Unrepeatable {
+            reason: entry.reason,
+            code: entry.code,
+            pattern: Regex::new(&entry.pattern).unwrap(),
+        })
+        .collect();
     let values = file
         .values
         .into_iter()
@@ -86,7 +119,13 @@ static REPRS: LazyLock<Reprs> = LazyLock::new(|| {
             value.then.into_iter().map(move |then| (then, now.clone()))
         })
         .collect();
-    Reprs { replacements, estimators: file.estimators.classes.into_iter().collect(), values }
+    Reprs {
+        replacements,
+        unrepeatable,
+        estimators: file.estimators.classes.into_iter().collect(),
+        undecided: file.estimators.undecided,
+        values,
+    }
 });
 
 pub(super) fn reprs() -> &'static Reprs {

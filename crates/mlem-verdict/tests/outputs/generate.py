@@ -76,7 +76,7 @@ class Kernel:
                 outputs.append({"output_type": kind, "ename": content["ename"], "evalue": content["evalue"],
                                 "traceback": []})
 
-        self.client.execute_interactive(source, store_history=False, output_hook=take, timeout=300)
+        self.client.execute_interactive(source, store_history=True, output_hook=take, timeout=300)
         return outputs
 
     def cell(self, source):
