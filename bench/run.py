@@ -46,8 +46,10 @@ def main():
     ours_out, papermill_out, jupyter_out = work / "ours", work / "papermill.ipynb", work / "jupyter.ipynb"
 
     def ours():
+        # A fresh folder, ledger and all: nothing is resumed.
         shutil.rmtree(ours_out, ignore_errors=True)
-        return [arguments.mlem, "run", notebook, "--python", binaries / "python", "--out", ours_out]
+        return [arguments.mlem, "run", notebook, "--python", binaries / "python",
+                "--workspace", ours_out / "workspace", "--out", ours_out]
 
     peers = {
         "papermill": [binaries / "papermill", "--no-progress-bar", "--cwd", work, notebook, papermill_out],
