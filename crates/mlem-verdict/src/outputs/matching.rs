@@ -30,10 +30,11 @@ pub(super) fn compare(then: &str, now: &str, tolerance: &Tolerance) -> Match {
         return matcher.result();
     };
     // The order of sets, and of Python 2's dicts, is an accident.
-    let (old_sorted, new_sorted) = (sorted(&old), sorted(&new));
-    let mut again = Matcher::new(tolerance);
-    if again.sequences(&old_sorted, &new_sorted).is_ok() {
-        return again.result();
+    if let (Some(old_sorted), Some(new_sorted)) = (in_order(&old), in_order(&new)) {
+        let mut again = Matcher::new(tolerance);
+        if again.sequences(&old_sorted, &new_sorted).is_ok() {
+            return again.result();
+        }
     }
     if let (Some(old_rows), Some(new_rows)) = (Shortened::of(then), Shortened::of(now))
         && let Some(result) = old_rows.compare(&new_rows, tolerance)
@@ -237,6 +238,29 @@ fn quoted<'a>(value: &[Token<'a>]) -> Option<&'a str> {
         [open, word, close] if open.text == "'" && close.text == "'" => Some(word.text),
         _ => None,
     }
+}
+
+/// More braces than this, or deeper ones, are no set or dict a person prints; putting them in
+/// order could take quadratic time or the whole stack.
+const MOST_BRACES: usize = 2_000;
+const DEEPEST_BRACES: usize = 100;
+
+/// The tokens with the elements of every `{…}` in a fixed order; `None` if there are no braces or
+/// too many.
+fn in_order<'a>(all: &[Token<'a>]) -> Option<Vec<Token<'a>>> {
+    let (mut count, mut depth, mut deepest) = (0, 0usize, 0);
+    for token in all {
+        match token.text {
+            "{" => {
+                count += 1;
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    ((1..=MOST_BRACES).contains(&count) && deepest <= DEEPEST_BRACES).then(|| sorted(all))
 }
 
 /// The tokens with the elements of every `{…}` in a fixed order.
