@@ -35,6 +35,17 @@ pub enum Language {
 ///
 /// Edits are splices into the original text, so whatever is not edited is written back byte for
 /// byte: key order, indentation, escapes, line endings, unknown keys, the end of the file.
+///
+/// ```
+/// use std::path::Path;
+/// use mlem_notebook::{CellIndex, Notebook};
+///
+/// let text = r#"{"cells": [{"cell_type": "code", "source": ["x = 1\n", "y = 2"]}], "nbformat": 4}"#;
+/// let mut notebook = Notebook::parse(text.to_owned(), Path::new("a.ipynb"))?;
+/// notebook.set_source(CellIndex(0), "x = 1\ny = 3");
+/// assert_eq!(notebook.to_text(), text.replace("y = 2", "y = 3"));
+/// # Ok::<(), mlem_notebook::NotebookError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Notebook {
     file: PathBuf,

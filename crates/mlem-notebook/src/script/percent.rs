@@ -27,8 +27,8 @@ pub(crate) fn write(notebook: &Notebook) -> String {
         }
         let source = match cell.kind {
             CellKind::Code => magic::comment(&cell.source),
-            CellKind::Markdown | CellKind::Raw => commented(&cell.source, "#"),
-            CellKind::Heading => commented(&super::heading(cell), "#"),
+            CellKind::Markdown | CellKind::Raw => text_cell(&cell.source),
+            CellKind::Heading => text_cell(&super::heading(cell)),
         };
         text.push_str(&format!("{line}\n{source}\n\n"));
     }
@@ -37,6 +37,15 @@ pub(crate) fn write(notebook: &Notebook) -> String {
         text.pop();
     }
     text
+}
+
+/// Text as comments, or in a string where a line of it would become a cell marker.
+fn text_cell(source: &str) -> String {
+    let comments = commented(source, "#");
+    if comments.lines().any(|line| marker(line).is_some()) && !source.contains("\"\"\"") {
+        return format!("r\"\"\"\n{source}\n\"\"\"");
+    }
+    comments
 }
 
 fn header(notebook: &Notebook) -> String {

@@ -98,3 +98,9 @@ fn stored_outputs_cost_no_memory_of_their_own() {
     assert_eq!(notebook.cells()[0].source, "x");
     assert_eq!(notebook.clone().to_text(), text);
 }
+
+#[test]
+fn notebooks_can_be_read_on_many_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Notebook>();
+}

@@ -44,6 +44,17 @@ fn percent_format_keeps_tags_and_kernelspec() {
 }
 
 #[test]
+fn text_that_looks_like_a_marker_survives() {
+    let text = r###"{"nbformat": 4, "cells": [
+        {"cell_type": "markdown", "source": "%% of the rows\n%%"},
+        {"cell_type": "code", "source": "# %%\n# %% a comment\n# # %% two\n%%time\nx = 1"},
+        {"cell_type": "markdown", "source": "# %% a title\n#\n##"},
+        {"cell_type": "raw", "source": ""}]}"###;
+    let notebook = Notebook::parse(text.into(), Path::new("a.ipynb")).unwrap();
+    assert_eq!(read(&notebook.to_percent()), cells(&notebook));
+}
+
+#[test]
 fn percent_scripts_of_other_tools_are_read() {
     let text = "import os\n\n#%% Load the data\nx = 1\n# %% [markdown]\n\"\"\"\n# Title\n\"\"\"\n# %% [markdown] tags=[\"a b\"]\n# Text\n#\n# more\n# %%\n%matplotlib inline\n# %d items";
     assert_eq!(
