@@ -105,7 +105,7 @@ impl Program {
 
     /// All imports, in the order of the source.
     pub fn imports(&self) -> &[Import] {
-        &self.imports_and_scopes().0[..]
+        &self.analysis.imports
     }
 
     fn imports_and_scopes(&self) -> (&[Import], &[Option<TextRange>]) {

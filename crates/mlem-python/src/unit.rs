@@ -1,5 +1,7 @@
 //! One parsed piece of source.
 
+use std::borrow::Cow;
+
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::{self as ast, PythonVersion, Stmt};
 use ruff_python_parser::{
@@ -281,7 +283,12 @@ impl Parsed {
             Form::Module => Mode::Module,
         };
         let options = ParseOptions::from(mode).with_target_version(PythonVersion::PY313);
-        let parsed = parse_unchecked(source, options);
+        let readable = if form == Form::Cell { without_stray_escapes(source) } else { source.into() };
+        // The parser is meant never to panic and did on a few broken sources.
+        let Ok(parsed) = std::panic::catch_unwind(|| parse_unchecked(&readable, options)) else {
+            let errors = vec![(TextSize::new(0), "the parser gave up".to_owned())];
+            return Self { body: ast::Suite::new(), errors, unparenthesised_except: false };
+        };
         let depth_error = too_deep(parsed.tokens());
         let mut errors: Vec<(TextSize, String)> =
             parsed.errors().iter().map(|error| (error.location.start(), error.error.to_string())).collect();
@@ -300,6 +307,34 @@ impl Parsed {
         }
         Self { body, errors, unparenthesised_except }
     }
+}
+
+/// Makes comments of lines that start like an escape in a cell whose brackets do not match: the
+/// parser (ruff 0.0.10, `parse_ipython_escape_command_expression`) panics when its recovery meets
+/// such a line inside an expression.
+fn without_stray_escapes(source: &str) -> Cow<'_, str> {
+    let is_escape = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with([',', ';', '/', '?']) || line.starts_with("%%") || line.starts_with("!!")
+    };
+    let first_line = source.find(['\n', '\r']).unwrap_or(source.len());
+    let lines = |text: &'_ str| text.split(['\n', '\r']).any(is_escape);
+    if !lines(&source[first_line..]) || python2::brackets_match(source) {
+        return source.into();
+    }
+    let mut result = source[..first_line].to_owned();
+    for line in source[first_line..].split_inclusive(['\n', '\r']) {
+        if is_escape(line) {
+            let indent = line.len() - line.trim_start().len();
+            result.push_str(&line[..indent]);
+            result.push('#');
+            // All of these escapes start with an ASCII character.
+            result.push_str(&line[indent + 1..]);
+        } else {
+            result.push_str(line);
+        }
+    }
+    result.into()
 }
 
 /// Where code is nested so deeply that CPython refuses it or a recursive walk could not follow.

@@ -1,5 +1,7 @@
 //! Behaviours as plain files under `tests/fixtures`: see each folder's README for its form.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

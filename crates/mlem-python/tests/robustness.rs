@@ -1,6 +1,8 @@
 //! Properties that hold for any source: nothing panics, ranges are whole characters, and no
 //! edits change nothing.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 use std::fs;
 use std::path::Path;
 
@@ -128,7 +130,7 @@ fn mutated_sources_never_panic() {
     ];
     let sources = sources();
     let mut random = Random(2_026);
-    for _ in 0..1_500 {
+    for _ in 0..3_000 {
         let source = &sources[random.below(sources.len())];
         let chars: Vec<char> = source.chars().collect();
         let start = random.below(chars.len());
@@ -154,12 +156,12 @@ fn deep_nesting_is_refused_not_followed() {
     for (open, close) in
         [("(", ")"), ("[", "]"), ("-", ""), ("not ", ""), ("lambda: ", ""), ("x if y else ", ""), ("a.", "")]
     {
-        let source = format!("x = {}1{}\n", open.repeat(20_000), close.repeat(20_000));
+        let source = format!("x = {}1{}\n", open.repeat(3_000), close.repeat(3_000));
         let unit = Unit::cell(&source);
         assert!(matches!(unit.syntax(), Syntax::Broken { .. }), "{open}");
         Program::new(vec![unit]);
     }
-    let sum = format!("x = {}\n", vec!["1"; 20_000].join(" + "));
+    let sum = format!("x = {}\n", vec!["1"; 3_000].join(" + "));
     assert!(matches!(Unit::cell(&sum).syntax(), Syntax::Broken { .. }));
     let blocks: String = (0..150).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect();
     assert!(matches!(Unit::cell(&blocks).syntax(), Syntax::Broken { .. }));

@@ -104,7 +104,8 @@ impl Lexer<'_> {
                 }
             }
             let start = self.at;
-            match self.bytes[self.at] {
+            let Some(&byte) = self.bytes.get(start) else { break };
+            match byte {
                 b' ' | b'\t' | b'\x0c' | b'\r' => self.at += 1,
                 b'#' => self.skip_line(),
                 b'\n' => {
@@ -119,7 +120,7 @@ impl Lexer<'_> {
                 b'"' | b'\'' => self.string(start),
                 b'0'..=b'9' => self.number(start),
                 b'.' if self.peek(1).is_ascii_digit() => self.number(start),
-                byte if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80 => self.name(start),
+                _ if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80 => self.name(start),
                 b'!' | b'%' if self.ipython && self.depth == 0 && self.follows_assignment(start) => {
                     self.skip_line();
                     self.push(Kind::Magic, start);

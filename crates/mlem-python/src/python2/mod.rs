@@ -104,6 +104,29 @@ pub(crate) fn prints_to_a_file(source: &str) -> bool {
     })
 }
 
+/// Whether every bracket has its counterpart.
+pub(crate) fn brackets_match(source: &str) -> bool {
+    let tokens = lexer::tokenize(source, true);
+    let mut open = Vec::new();
+    let matches = (0..tokens.tokens.len()).all(|at| match (tokens.kind(at), tokens.text(at)) {
+        (Some(lexer::Kind::Operator), "(") => {
+            open.push(")");
+            true
+        }
+        (Some(lexer::Kind::Operator), "[") => {
+            open.push("]");
+            true
+        }
+        (Some(lexer::Kind::Operator), "{") => {
+            open.push("}");
+            true
+        }
+        (Some(lexer::Kind::Operator), close @ (")" | "]" | "}")) => open.pop() == Some(close),
+        _ => true,
+    });
+    matches && open.is_empty()
+}
+
 /// Tokens that Python 2 refuses and notebooks use: f-strings, annotations, `nonlocal`, `:=`,
 /// keyword arguments of `print` without its future import.
 fn has_python3_tokens(unit: &Unit) -> bool {
