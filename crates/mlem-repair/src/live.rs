@@ -298,7 +298,7 @@ impl Repair<'_> {
                 }
             }
             // Without a probe the loop still has its rules; with one it must see the new distributions.
-            self.probe = Probe::start(&self.environment).ok();
+            self.probe = Probe::start(&self.environment).ok().map(|probe| probe.with_cache(self.cache));
             fresh = true;
         }
         let mut again =

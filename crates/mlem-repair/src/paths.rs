@@ -147,9 +147,11 @@ pub fn is_platform_path(path: &str) -> bool {
 
 /// Takes the path out of the messages that libraries write for a file that is not there.
 pub fn missing_path(ename: &str, evalue: &str) -> Option<String> {
-    let not_found = matches!(ename, "FileNotFoundError" | "IOError" | "OSError" | "NotADirectoryError")
-        || evalue.contains("No such file or directory")
-        || evalue.contains("does not exist");
+    // IOError and OSError also stand for other things (matplotlib's unknown style is one), so their words decide.
+    let says_so = ["No such file or directory", "does not exist", "nable to open file"];
+    let not_found = matches!(ename, "FileNotFoundError" | "NotADirectoryError")
+        || says_so.iter().any(|words| evalue.contains(words))
+        || evalue.ends_with(" not found.");
     if !not_found {
         return None;
     }
@@ -185,6 +187,20 @@ pub fn rewrite(unit: &Unit, missing: &str, found: &str) -> Option<Edit> {
         }
     }
     best.map(|(_, edit)| edit)
+}
+
+/// The edits of every other literal in `unit` that names a platform's folder or file whose place is known.
+pub fn rewrite_platform_literals(unit: &Unit, files: &FileIndex) -> Vec<Edit> {
+    let mut literals = Literals::default();
+    for statement in unit.body() {
+        literals.visit_stmt(statement);
+    }
+    let edits = literals.found.iter().filter_map(|literal| {
+        let found = Some(&*literal.value).filter(|value| is_platform_path(value)).and_then(|value| files.resolve(value))?;
+        let slash = if literal.value.ends_with('/') && !found.ends_with('/') { "/" } else { "" };
+        inside(unit, literal, &format!("{found}{slash}"))
+    });
+    edits.collect()
 }
 
 /// What a literal must become so that the path built from it changes from `missing` to `found`.
@@ -285,6 +301,7 @@ mod tests {
         assert_eq!(path("OSError", "../data/x.txt not found."), Some("../data/x.txt".into()));
         assert_eq!(path("FileNotFoundError", "File b'a.csv' does not exist: b'a.csv'"), Some("a.csv".into()));
         assert_eq!(path("KeyError", "'x'"), None);
+        assert_eq!(path("OSError", "'seaborn-white' is not a valid package style, path of style file"), None);
     }
 
     #[test]

@@ -312,8 +312,12 @@ fn data_path(
     for piece in order {
         let (program, unit) = sources.program_of(piece);
         if let Some(edit) = paths::rewrite(&program.units()[unit], &missing, found) {
+            let mut edits = vec![(piece, vec![edit])];
+            if paths::is_platform_path(&missing) {
+                add_platform_literals(&mut edits, files, sources);
+            }
             return Some(Proposal {
-                edits: vec![(piece, vec![edit])],
+                edits,
                 install: Vec::new(),
                 source: EditSource::Path,
                 rule: None,
@@ -324,6 +328,25 @@ fn data_path(
         }
     }
     None
+}
+
+/// A notebook that was written for a platform names its folders in many places: all that resolve change together.
+fn add_platform_literals(edits: &mut Vec<(usize, Vec<Edit>)>, files: &FileIndex, sources: &Sources) {
+    let done = edits.clone();
+    for piece in 0..sources.cells().len() {
+        let (program, unit) = sources.program_of(piece);
+        let known = done.iter().filter(|(at, _)| *at == piece).flat_map(|(_, edits)| edits);
+        let known: Vec<_> = known.map(|edit| edit.range).collect();
+        let others: Vec<Edit> = paths::rewrite_platform_literals(&program.units()[unit], files)
+            .into_iter()
+            .filter(|edit| !known.contains(&edit.range))
+            .collect();
+        match edits.iter_mut().find(|(at, _)| *at == piece) {
+            Some((_, list)) => list.extend(others),
+            None if !others.is_empty() => edits.push((piece, others)),
+            None => {}
+        }
+    }
 }
 
 /// The distribution of a module that is not there, if we know it by name.

@@ -121,7 +121,7 @@ fn document(file: &Path, detected: &Detected, cells: &[Option<usize>]) -> Value 
 
 fn probe(arguments: &Probe) -> Result<ExitCode, Failure> {
     let environment = mlem_environment::existing(&arguments.python)?;
-    let mut probe = mlem_environment::Probe::start(&environment)?;
+    let mut probe = mlem_environment::Probe::start(&environment)?.with_cache(&crate::target::cache()?);
     let mut missing = false;
     let mut answers = Vec::new();
     for name in &arguments.names {
