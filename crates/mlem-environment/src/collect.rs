@@ -99,6 +99,16 @@ static INTERESTING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&words.join("|")).expect("a valid pattern")
 });
 
+/// Whether a cell may hold anything that [`collect`] looks for: an import, a magic or shell command at the beginning of a
+/// line or of an assigned value, or an interesting word.
+pub(crate) fn concerns(source: &str) -> bool {
+    static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+        // A literal of ours.
+        Regex::new(r"import|(?m:^[ \t]*[%!])|=[ \t]*[%!][^=]").expect("a valid pattern")
+    });
+    ESCAPE.is_match(source) || INTERESTING.is_match(source)
+}
+
 /// The last parts of the qualified names, and the methods, of the table of implied needs.
 static NAMES: LazyLock<(FxHashSet<&'static str>, FxHashSet<&'static str>)> = LazyLock::new(|| {
     let mut calls = FxHashSet::default();

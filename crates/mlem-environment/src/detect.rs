@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mlem_python::{Program, Unit};
 use serde::Serialize;
 
-use crate::collect::{Found, Source, collect};
+use crate::collect::{self, Found, Source, collect};
 use crate::distribution::Distribution;
 use crate::environment::Wanted;
 use crate::knowledge::{Cause, Knowledge, top_level};
@@ -184,6 +184,16 @@ impl Detector {
         let found = Arc::new(Surroundings::read(folder));
         folders.insert(folder.to_owned(), Arc::clone(&found));
         found
+    }
+
+    /// What a notebook needs, from the sources of its code cells in order and the folder it lies in.
+    ///
+    /// Most cells hold nothing that concerns the environment; they are not even parsed, which makes this several times
+    /// faster than [`Detector::detect`] with the same answer.
+    pub fn detect_sources<S: AsRef<str>>(&self, cells: &[S], folder: &Path) -> Detected {
+        let unit = |cell: &S| Unit::cell(if collect::concerns(cell.as_ref()) { cell.as_ref() } else { "" });
+        let units: Vec<Unit> = cells.iter().map(unit).collect();
+        self.detect(&units, folder)
     }
 
     /// What a notebook needs, from its parsed code cells in order and the folder it lies in.

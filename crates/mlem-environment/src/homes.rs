@@ -50,9 +50,11 @@ pub(crate) fn rank(entries: Vec<Entry>, near: Option<&str>) -> Vec<Home> {
     let top = near.map(top_of);
     // Python 2's modules were spread over others of the standard library: `urllib2.urlopen`.
     let near_python = top.is_some_and(|top| Knowledge::shipped().standard_library(top).is_some());
-    let same = |entry: &Entry| match top {
-        Some(top) => top_of(&entry.qualified) == top || near_python && entry.distribution == PYTHON,
-        None => false,
+    // The library itself, its family (for Python the whole standard library), everything else.
+    let kinship = |entry: &Entry| match top {
+        Some(top) if top_of(&entry.qualified) == top => 0,
+        Some(_) if near_python && entry.distribution == PYTHON => 1,
+        _ => 2,
     };
     let mut best: BTreeMap<String, Entry> = BTreeMap::new();
     for entry in entries {
@@ -63,10 +65,10 @@ pub(crate) fn rank(entries: Vec<Entry>, near: Option<&str>) -> Vec<Home> {
     }
     let mut places: Vec<Entry> = best.into_values().collect();
     places.sort_by(|one, other| {
-        let order = |entry: &Entry| (!same(entry), unlikeliness(entry, near), distance(entry, near));
+        let order = |entry: &Entry| (kinship(entry), unlikeliness(entry, near), distance(entry, near));
         order(one).cmp(&order(other)).then_with(|| cost(one).cmp(&cost(other)))
     });
-    let of_first = confidence(&places, &same, near);
+    let of_first = confidence(&places, &kinship, near);
     places
         .into_iter()
         .enumerate()
@@ -81,14 +83,14 @@ pub(crate) fn rank(entries: Vec<Entry>, near: Option<&str>) -> Vec<Home> {
 }
 
 /// How sure the first of the ordered places is.
-fn confidence(places: &[Entry], same: &dyn Fn(&Entry) -> bool, near: Option<&str>) -> Confidence {
+fn confidence(places: &[Entry], kinship: &dyn Fn(&Entry) -> u8, near: Option<&str>) -> Confidence {
     let (Some(first), Some(near)) = (places.first(), near) else {
         // Without a library to look in, nothing makes one of several places better than another.
         return if places.len() == 1 { Confidence::Likely } else { Confidence::Ambiguous };
     };
-    let rivals = |entry: &&Entry| same(entry) == same(first) && unlikeliness(entry, Some(near)) == unlikeliness(first, Some(near));
+    let rivals = |entry: &&Entry| kinship(entry) == kinship(first) && unlikeliness(entry, Some(near)) == unlikeliness(first, Some(near));
     let rivals: Vec<&Entry> = places[1..].iter().filter(rivals).collect();
-    if same(first) {
+    if kinship(first) < 2 {
         if rivals.is_empty() {
             return Confidence::Only;
         }

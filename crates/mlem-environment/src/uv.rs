@@ -147,8 +147,8 @@ impl Uv {
 
     /// Installs exactly the pins of a lock, bytecode compiled.
     pub(crate) fn sync(&self, lock: &Lock, file: &Path, python: &Path) -> Result<(), String> {
-        let mut command = self.command(&["pip", "sync", "--compile-bytecode", "--quiet", "--python"]);
-        command.arg(python).arg(file);
+        let mut command = self.command(&["pip", "sync", "--compile-bytecode", "--quiet"]);
+        command.arg("--python").arg(python).arg(file);
         let sources: Vec<Distribution> = lock.built_from_source.iter().map(|name| Distribution::new(name)).collect();
         wheels_only(&mut command, &sources);
         if let Some(folder) = file.parent() {
