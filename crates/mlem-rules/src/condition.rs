@@ -42,6 +42,7 @@ enum LiteralKind {
     List,
     Dict,
     Tuple,
+    Generator,
 }
 
 /// What is known about a condition.
@@ -103,6 +104,7 @@ impl Alternative {
                 "list" => LiteralKind::List,
                 "dict" => LiteralKind::Dict,
                 "tuple" => LiteralKind::Tuple,
+                "generator" => LiteralKind::Generator,
                 other => return Err(format!("unknown literal kind `{other}`")),
             }))
         } else if text == "name" {
@@ -166,6 +168,7 @@ fn literal_kind(expr: &Expr) -> Option<LiteralKind> {
         Expr::List(_) | Expr::ListComp(_) => LiteralKind::List,
         Expr::Dict(_) | Expr::DictComp(_) => LiteralKind::Dict,
         Expr::Tuple(_) => LiteralKind::Tuple,
+        Expr::Generator(_) => LiteralKind::Generator,
         _ => return None,
     })
 }
@@ -178,6 +181,9 @@ pub(crate) fn has_type(question: &Question, unit: usize, expr: &Expr, expected: 
         } else {
             Verdict::Refuted
         };
+    }
+    if is_module(question, unit, expr) {
+        return Verdict::Refuted;
     }
     let text = source(question, unit, expr.range());
     // The kernel's state is that of the failing unit; elsewhere a name may mean something else.
@@ -194,6 +200,22 @@ pub(crate) fn has_type(question: &Question, unit: usize, expr: &Expr, expected: 
         };
     }
     Verdict::Unknown(format!("the type of `{}` is not known", shortened(text)))
+}
+
+/// Whether an expression is a module that `import` brought (`np`), or something in it
+/// (`np.random`): never a value whose methods are meant.
+fn is_module(question: &Question, unit: usize, expr: &Expr) -> bool {
+    let Some(name) = question.program.qualified_name(unit, expr) else {
+        return false;
+    };
+    question.program.imports().iter().any(|import| {
+        let below = |outer: &str, inner: &str| {
+            inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        !import.is_from && (below(&import.qualified, name) || below(name, &import.qualified))
+    })
 }
 
 /// The first line of a text, at most forty characters.

@@ -1,5 +1,7 @@
 //! One walk over each unit, with the rules looked up by the names that occur.
 
+use std::mem::Discriminant;
+
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_keyword, walk_stmt};
 use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
 use mlem_python::{Edit, Program, Ranged, TextRange};
@@ -37,8 +39,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     entries: FxHashMap<String, Entry>,
-    /// Patterns without a name to look them up by.
-    any: Vec<(usize, usize)>,
+    /// Patterns without a name to look them up by, by the kind of their expression.
+    shapes: FxHashMap<Discriminant<Expr>, Vec<(usize, usize)>>,
     /// Rules with moves by the first segment of the old name, for imports.
     imports: FxHashMap<String, Vec<usize>>,
 }
@@ -61,12 +63,15 @@ impl Index {
                 Matcher::Patterns { patterns, .. } => {
                     for (p, (pattern, _)) in patterns.iter().enumerate() {
                         match pattern.trigger() {
-                            Trigger::Call(name) => index.entry(&name).calls.push((at, p)),
-                            Trigger::Name(name) => index.entry(&name).names.push((at, p)),
-                            Trigger::Subscript(name) => {
+                            None => {}
+                            Some(Trigger::Call(name)) => index.entry(&name).calls.push((at, p)),
+                            Some(Trigger::Name(name)) => index.entry(&name).names.push((at, p)),
+                            Some(Trigger::Subscript(name)) => {
                                 index.entry(&name).subscripts.push((at, p));
                             }
-                            Trigger::Any => index.any.push((at, p)),
+                            Some(Trigger::Shape(shape)) => {
+                                index.shapes.entry(shape).or_default().push((at, p));
+                            }
                         }
                     }
                 }
@@ -96,7 +101,7 @@ impl Catalogue {
         let applicable: Vec<bool> = self
             .rules()
             .iter()
-            .map(|rule| rule.applies_to(question.target))
+            .map(|rule| rule.applies_to(question.target) && may_be_meant(question, rule))
             .collect();
         let aliases = question
             .program
@@ -145,6 +150,14 @@ impl Catalogue {
         });
         findings
     }
+}
+
+/// A rule that waits for its error has nothing to say without it.
+fn may_be_meant(question: &Question, rule: &Rule) -> bool {
+    rule.unknown != UnknownType::Error
+        || question
+            .error
+            .is_some_and(|error| rule.is_evidence(&error.ename, &error.evalue))
 }
 
 /// Whether a live error is what this rule is about, and lies at this place.
@@ -306,6 +319,9 @@ impl<'q> Checker<'q> {
             let Some(bindings) = pattern.match_stmt(self.program(), self.unit, statement) else {
                 continue;
             };
+            if template.as_ref().is_some_and(|t| t.repeats_keyword(&bindings)) {
+                continue;
+            }
             let anchored = pattern.is_anchored();
             let Some(judgement) = self.judge(rule, conditions, &bindings, anchored) else {
                 continue;
@@ -336,7 +352,9 @@ impl<'q> Checker<'q> {
             Expr::Subscript(_) => &entry.subscripts,
             _ => &entry.names,
         });
-        let all = bucket.iter().chain(&self.catalogue.index.any);
+        let shapes = &self.catalogue.index.shapes;
+        let shaped = shapes.get(&std::mem::discriminant(key));
+        let all = bucket.iter().chain(shaped.into_iter().flatten());
         all.filter(|(rule, _)| self.applicable[*rule]).copied().collect()
     }
 
@@ -367,6 +385,9 @@ impl<'q> Checker<'q> {
             let Some(bindings) = pattern.match_expr(self.program(), self.unit, expr) else {
                 continue;
             };
+            if template.as_ref().is_some_and(|t| t.repeats_keyword(&bindings)) {
+                continue;
+            }
             let anchored = pattern.is_anchored();
             let Some(judgement) = self.judge(rule, conditions, &bindings, anchored) else {
                 continue;
@@ -422,12 +443,22 @@ impl<'q> Checker<'q> {
                     let Expr::Attribute(attribute) = &*call.func else {
                         continue;
                     };
+                    // A function of a module (`np.where`) is no method.
+                    if self.program().qualified_name(self.unit, &call.func).is_some() {
+                        continue;
+                    }
                     // Whether the arguments concern the rule is cheaper to know than the type.
                     if arguments.plan(self.source(), call).is_none() {
                         continue;
                     }
-                    let verdict = has_type(self.question, self.unit, &attribute.value, receiver);
-                    if !judgement.take(verdict) {
+                    if receiver != "*"
+                        && !judgement.take(has_type(
+                            self.question,
+                            self.unit,
+                            &attribute.value,
+                            receiver,
+                        ))
+                    {
                         continue;
                     }
                 }

@@ -81,6 +81,18 @@ impl Need {
     }
 }
 
+/// The text that reaches a module which has been imported itself, not only its package.
+pub(crate) fn module_reference(
+    program: &Program,
+    unit: usize,
+    at: TextSize,
+    module: &str,
+) -> Option<String> {
+    let text = program.reference(unit, at, module)?;
+    let is_imported = |import: &mlem_python::Import| !import.is_from && import.qualified == module;
+    (!text.contains('.') || program.imports().iter().any(is_imported)).then_some(text)
+}
+
 /// How a qualified name can be written at a place.
 pub(crate) enum Reach {
     Text(String),
@@ -107,21 +119,27 @@ impl<'a> Needs<'a> {
 
     /// The text that reaches `qualified` at a place of this unit.
     pub(crate) fn reach(&mut self, at: TextSize, qualified: &str) -> Reach {
-        if !qualified.contains('.') {
+        if let Some(text) = self.program.reference(self.unit, at, qualified) {
+            return Reach::Text(text);
+        }
+        let is_offered = self.offered.iter().any(|need| need.reach(qualified).is_some());
+        if !qualified.contains('.') && !is_offered {
             return if self.program.name_is_bound(qualified) {
                 Reach::Blocked(format!("the notebook uses the name `{qualified}` for its own"))
             } else {
                 Reach::Text(qualified.to_string())
             };
         }
-        if let Some(text) = self.program.reference(self.unit, at, qualified) {
-            return Reach::Text(text);
-        }
         let mut taken = None;
         for need in self.offered {
             let Some(text) = need.reach(qualified) else {
                 continue;
             };
+            // What the import would bring may be reached already, under another name.
+            if let Some(reached) = module_reference(self.program, self.unit, at, &need.qualified) {
+                let rest = &qualified[need.qualified.len()..];
+                return Reach::Text(format!("{reached}{rest}"));
+            }
             if need.is_taken(self.program) {
                 taken = Some(&need.bound);
                 continue;

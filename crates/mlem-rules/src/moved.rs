@@ -5,7 +5,7 @@
 use mlem_python::ast::{Alias, Expr, Stmt, StmtImport, StmtImportFrom};
 use mlem_python::{Edit, Program, Ranged, TextRange};
 
-use crate::imports::{Need, Needs, Reach};
+use crate::imports::{Need, Needs, Reach, module_reference};
 use crate::tokens::{minimal_edits, offset};
 
 /// The old place of a module or symbol, and the new one.
@@ -311,9 +311,14 @@ pub(crate) fn edit_use(
             Reach::Blocked(reason) => return Err(reason),
         }
     } else {
-        let home = parent(&step.new).map_or(step.new.as_str(), |(home, _)| home);
-        reached.require(&format!("import {home}"));
-        step.new.clone()
+        let (home, name) = parent(&step.new).unwrap_or((step.new.as_str(), ""));
+        match module_reference(program, unit, expr.start(), home) {
+            Some(text) if !name.is_empty() => format!("{text}.{name}"),
+            _ => {
+                reached.require(&format!("import {home}"));
+                step.new.clone()
+            }
+        }
     };
     let mut edits = reached.into_edits();
     for edit in minimal_edits(&source[expr.range()], expr.start(), &text) {

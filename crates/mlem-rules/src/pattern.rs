@@ -4,9 +4,12 @@
 //! and `**$rest` the remaining keyword arguments. A name that does not start with `$` is matched by
 //! the qualified name it stands for, so `numpy.float` finds `np.float` as well.
 
+use std::mem::Discriminant;
+
 use mlem_python::ast::comparable::ComparableExpr;
 use mlem_python::ast::{self, Expr, Keyword, Stmt};
 use mlem_python::{Program, Ranged, TextRange, Unit};
+use rustc_hash::FxHashMap;
 
 /// How a metavariable is spelled so that the Python parser reads it as a name.
 const PREFIX: &str = "__mlem_";
@@ -91,14 +94,16 @@ pub(crate) enum Trigger {
     Name(String),
     /// A subscript of something whose last name segment is this.
     Subscript(String),
-    /// Any expression of another shape.
-    Any,
+    /// Any expression of this kind.
+    Shape(Discriminant<Expr>),
 }
 
 /// A parsed pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     unit: Unit,
+    /// The outermost dotted names of the pattern, by their place in it.
+    dotted: FxHashMap<TextRange, String>,
     /// Matches a whole statement rather than an expression.
     pub(crate) statement: bool,
 }
@@ -129,7 +134,30 @@ impl Pattern {
                 ));
             }
         };
-        Ok(Pattern { unit, statement })
+        struct Names(FxHashMap<TextRange, String>);
+        impl<'a> ast::visitor::Visitor<'a> for Names {
+            fn visit_expr(&mut self, expr: &'a Expr) {
+                match dotted(expr) {
+                    Some(name) => {
+                        self.0.insert(expr.range(), name);
+                    }
+                    None => ast::visitor::walk_expr(self, expr),
+                }
+            }
+        }
+        let mut names = Names(FxHashMap::default());
+        for statement in unit.body() {
+            ast::visitor::Visitor::visit_stmt(&mut names, statement);
+        }
+        let pattern = Pattern {
+            unit,
+            dotted: names.0,
+            statement,
+        };
+        if pattern.key().is_none_or(|key| metavariable(key).is_some()) {
+            return Err(format!("`{text}` matches everything"));
+        }
+        Ok(pattern)
     }
 
     /// The expression that decides what the pattern is looked up by.
@@ -144,17 +172,14 @@ impl Pattern {
         }
     }
 
-    pub(crate) fn trigger(&self) -> Trigger {
-        let Some(key) = self.key() else {
-            return Trigger::Any;
+    pub(crate) fn trigger(&self) -> Option<Trigger> {
+        let key = self.key()?;
+        let named = match key {
+            Expr::Call(call) => last_segment(&call.func).map(Trigger::Call),
+            Expr::Subscript(subscript) => last_segment(&subscript.value).map(Trigger::Subscript),
+            other => last_segment(other).map(Trigger::Name),
         };
-        match key {
-            Expr::Call(call) => last_segment(&call.func).map_or(Trigger::Any, Trigger::Call),
-            Expr::Subscript(subscript) => {
-                last_segment(&subscript.value).map_or(Trigger::Any, Trigger::Subscript)
-            }
-            other => last_segment(other).map_or(Trigger::Any, Trigger::Name),
-        }
+        Some(named.unwrap_or(Trigger::Shape(std::mem::discriminant(key))))
     }
 
     /// The metavariables the pattern binds.
@@ -165,21 +190,7 @@ impl Pattern {
     /// Whether the pattern holds a name that is matched by what it stands for, which identifies
     /// the library without any type.
     pub(crate) fn is_anchored(&self) -> bool {
-        struct Anchors(bool);
-        impl<'a> ast::visitor::Visitor<'a> for Anchors {
-            fn visit_expr(&mut self, expr: &'a Expr) {
-                if dotted(expr).is_some() {
-                    self.0 = true;
-                } else {
-                    ast::visitor::walk_expr(self, expr);
-                }
-            }
-        }
-        let mut anchors = Anchors(false);
-        for statement in self.unit.body() {
-            ast::visitor::Visitor::visit_stmt(&mut anchors, statement);
-        }
-        anchors.0
+        !self.dotted.is_empty()
     }
 
     /// Matches an expression.
@@ -192,7 +203,7 @@ impl Pattern {
         let [Stmt::Expr(statement)] = self.unit.body() else {
             return None;
         };
-        let mut matcher = Matcher::new(program, unit);
+        let mut matcher = Matcher::new(self, program, unit);
         matcher
             .expr(&statement.value, code)
             .then_some(matcher.bindings)
@@ -205,7 +216,7 @@ impl Pattern {
         unit: usize,
         code: &'a Stmt,
     ) -> Option<Bindings<'a>> {
-        let mut matcher = Matcher::new(program, unit);
+        let mut matcher = Matcher::new(self, program, unit);
         let matched = match (self.unit.body(), code) {
             ([Stmt::Expr(pattern)], Stmt::Expr(code)) => matcher.expr(&pattern.value, &code.value),
             ([Stmt::Assign(pattern)], Stmt::Assign(code)) => {
@@ -295,15 +306,17 @@ impl<'a> Bindings<'a> {
     }
 }
 
-struct Matcher<'a> {
+struct Matcher<'p, 'a> {
+    dotted: &'p FxHashMap<TextRange, String>,
     program: &'a Program,
     unit: usize,
     bindings: Bindings<'a>,
 }
 
-impl<'a> Matcher<'a> {
-    fn new(program: &'a Program, unit: usize) -> Self {
+impl<'p, 'a> Matcher<'p, 'a> {
+    fn new(pattern: &'p Pattern, program: &'a Program, unit: usize) -> Self {
         Matcher {
+            dotted: &pattern.dotted,
             program,
             unit,
             bindings: Bindings::default(),
@@ -314,8 +327,8 @@ impl<'a> Matcher<'a> {
         if let Some(name) = metavariable(pattern) {
             return self.bind(name, code);
         }
-        if let Some(name) = dotted(pattern) {
-            return names(self.program, self.unit, code, &name);
+        if let Some(name) = self.dotted.get(&pattern.range()) {
+            return names(self.program, self.unit, code, name);
         }
         match (pattern, code) {
             (Expr::Attribute(pattern), Expr::Attribute(code)) => {
@@ -359,6 +372,14 @@ impl<'a> Matcher<'a> {
                     && self.optional(pattern.upper.as_deref(), code.upper.as_deref())
                     && self.optional(pattern.step.as_deref(), code.step.as_deref())
             }
+            (Expr::Generator(pattern), Expr::Generator(code)) => {
+                self.expr(&pattern.elt, &code.elt)
+                    && self.generators(&pattern.generators, &code.generators)
+            }
+            (Expr::ListComp(pattern), Expr::ListComp(code)) => {
+                self.expr(&pattern.elt, &code.elt)
+                    && self.generators(&pattern.generators, &code.generators)
+            }
             (Expr::Dict(pattern), Expr::Dict(code)) => {
                 pattern.items.len() == code.items.len()
                     && pattern.items.iter().zip(&code.items).all(|(p, c)| {
@@ -366,8 +387,26 @@ impl<'a> Matcher<'a> {
                             && self.expr(&p.value, &c.value)
                     })
             }
-            _ => ComparableExpr::from(pattern) == ComparableExpr::from(code),
+            // Making expressions comparable costs more than a look at their kinds.
+            _ => {
+                std::mem::discriminant(pattern) == std::mem::discriminant(code)
+                    && ComparableExpr::from(pattern) == ComparableExpr::from(code)
+            }
         }
+    }
+
+    fn generators(
+        &mut self,
+        pattern: &[ast::Comprehension],
+        code: &'a [ast::Comprehension],
+    ) -> bool {
+        pattern.len() == code.len()
+            && pattern.iter().zip(code).all(|(p, c)| {
+                p.is_async == c.is_async
+                    && self.expr(&p.target, &c.target)
+                    && self.expr(&p.iter, &c.iter)
+                    && self.exprs(&p.ifs, &c.ifs)
+            })
     }
 
     fn bind(&mut self, name: &str, code: &'a Expr) -> bool {

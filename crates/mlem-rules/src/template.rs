@@ -16,6 +16,8 @@ pub(crate) struct Template {
     unit: Unit,
     /// Names a lambda or comprehension of the template binds itself.
     own_names: Vec<String>,
+    /// Keywords written beside each `**$rest`.
+    beside_rest: Vec<(String, Vec<String>)>,
 }
 
 /// Where a replacement is rendered.
@@ -31,7 +33,30 @@ impl Template {
         let unit = pattern::parse(text)?;
         let mut own_names = Vec::new();
         collect_own_names(&unit, &mut own_names);
-        Ok(Template { unit, own_names })
+        let mut beside = BesideRest(Vec::new());
+        for statement in unit.body() {
+            beside.visit_stmt(statement);
+        }
+        Ok(Template {
+            unit,
+            own_names,
+            beside_rest: beside.0,
+        })
+    }
+
+    /// Whether a keyword of the template is given already, so that the code has the new form.
+    pub(crate) fn repeats_keyword(&self, bindings: &Bindings) -> bool {
+        self.beside_rest.iter().any(|(rest, names)| {
+            let Some(Binding::Keywords(given)) = bindings.get(rest) else {
+                return false;
+            };
+            given.iter().any(|keyword| {
+                keyword
+                    .arg
+                    .as_ref()
+                    .is_some_and(|arg| names.iter().any(|name| name == arg.as_str()))
+            })
+        })
     }
 
     /// Nothing takes the place of the match.
@@ -104,6 +129,23 @@ impl Template {
             holes.visit_stmt(statement);
         }
         renderer.splice(source, range, &holes.found)
+    }
+}
+
+struct BesideRest(Vec<(String, Vec<String>)>);
+
+impl<'a> Visitor<'a> for BesideRest {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Call(call) = expr {
+            let keywords = &call.arguments.keywords;
+            let written = keywords.iter().filter_map(|k| k.arg.as_ref());
+            let names: Vec<String> = written.map(ToString::to_string).collect();
+            let rest = keywords.iter().find_map(rest_metavariable);
+            if let (Some(rest), false) = (rest, names.is_empty()) {
+                self.0.push((rest.to_string(), names));
+            }
+        }
+        walk_expr(self, expr);
     }
 }
 
@@ -243,8 +285,18 @@ impl Renderer<'_, '_> {
         }
         match expr {
             Expr::Call(call) => {
-                let function = self.expr(&call.func, Slot::Primary)?;
+                let mut function = self.expr(&call.func, Slot::Primary)?;
+                if !is_atom(&call.func) {
+                    function = format!("({function})");
+                }
                 let mut arguments = Vec::new();
+                // A generator that is the only argument needs no parentheses of its own.
+                if let ([only], true) = (&*call.arguments.args, call.arguments.keywords.is_empty())
+                    && let Some(bound @ Expr::Generator(_)) =
+                        metavariable(only).and_then(|name| self.bindings.expr(name))
+                {
+                    return Ok(format!("{function}({})", &self.place.source[bound.range()]));
+                }
                 for argument in &call.arguments.args {
                     arguments.extend(self.element(argument)?);
                 }

@@ -264,34 +264,48 @@ fn gap_edits(
         let removed = i < next_i;
         let added = j < next_j;
         if removed && added {
-            let range = old_tokens[i].start..old_tokens[next_i - 1].end;
-            // Spacing that was there stays; where there was none, the new text brings its own.
+            let first = old_tokens[i].clone();
+            let last = old_tokens[next_i - 1].clone();
+            // A name for a name keeps the spacing around it; otherwise spacing is there where the
+            // new text has some, as it was written before if it was.
+            let renames = next_i - i == 1
+                && next_j - j == 1
+                && is_name(&old[first.clone()])
+                && is_name(&new[new_tokens[j].clone()]);
             let leading = inserted.len() - inserted.trim_start().len();
             let trailing = inserted.trim_end().len();
-            let from = if range.start == previous_old { 0 } else { leading };
-            let to = if range.end == next_old {
-                inserted.len()
-            } else {
-                trailing
-            };
-            let text = inserted[from..to].to_string();
-            edits.push(edit(base, range, text));
+            let (mut from, mut to) = (leading, trailing);
+            let (mut start, mut end) = (first.start, last.end);
+            if start == previous_old {
+                from = 0;
+            } else if leading == 0 && !renames && is_plain(&old[previous_old..start]) {
+                start = previous_old;
+            }
+            if end == next_old {
+                to = inserted.len();
+            } else if trailing == inserted.len() && !renames && is_plain(&old[end..next_old]) {
+                end = next_old;
+            }
+            edits.push(edit(base, start..end, inserted[from..to].to_string()));
         } else if removed {
             let first = &old[old_tokens[i].clone()];
             let last_end = old_tokens[next_i - 1].end;
             let trailing = &old[last_end..next_old];
-            let range = if first == "," || trailing.contains('#') {
+            let mut range = if first == "," || trailing.contains('#') {
                 let start = if first == "," { previous_old } else { old_tokens[i].start };
                 start..last_end
             } else {
                 old_tokens[i].start..next_old
             };
-            let text = if glued(&old[..range.start], &old[range.end..]) {
-                " ".to_string()
-            } else {
-                String::new()
-            };
-            edits.push(edit(base, range, text));
+            let left = &old[previous_old..range.start];
+            let right = &old[range.end..next_old];
+            let mut text = "";
+            if inserted.is_empty() && is_plain(left) && is_plain(right) {
+                range = previous_old..next_old;
+            } else if left.is_empty() && right.is_empty() {
+                text = inserted;
+            }
+            edits.push(edit(base, range, text.to_string()));
         } else if added {
             let trivia = &old[previous_old..next_old];
             let closes = inserted
@@ -313,11 +327,13 @@ fn gap_edits(
     edits
 }
 
-/// Whether putting the two texts side by side would make one word of two.
-fn glued(left: &str, right: &str) -> bool {
-    let left = left.bytes().next_back();
-    let right = right.bytes().next();
-    matches!((left, right), (Some(a), Some(b)) if is_word(a) && (is_word(b) || matches!(b, b'"' | b'\'')))
+/// Spacing on one line, without a comment.
+fn is_plain(trivia: &str) -> bool {
+    !trivia.contains(['\n', '#', '\\'])
+}
+
+fn is_name(token: &str) -> bool {
+    !token.starts_with(|c: char| c.is_ascii_digit()) && token.bytes().all(is_word)
 }
 
 #[cfg(test)]
