@@ -1,6 +1,7 @@
 //! Units in execution order, and the questions that others ask of them.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -53,7 +54,9 @@ pub struct Flow {
 pub struct Program {
     units: Vec<Unit>,
     analysis: Analysis,
-    flows: Vec<Flow>,
+    /// Only repair asks for these.
+    summaries: OnceLock<Vec<Summary>>,
+    flows: OnceLock<Vec<Flow>>,
 }
 
 /// Packages whose `__init__` imports the submodules that notebooks reach through it, so that
@@ -66,8 +69,7 @@ impl Program {
     /// namespace of their own, which imports of that module see.
     pub fn new(units: Vec<Unit>) -> Self {
         let analysis = analyse(&units);
-        let flows = analysis.summaries.iter().map(|summary| flow(&analysis, summary)).collect();
-        Self { units, analysis, flows }
+        Self { units, analysis, summaries: OnceLock::new(), flows: OnceLock::new() }
     }
 
     /// The units, in execution order.
@@ -185,10 +187,11 @@ impl Program {
 
     /// Whether the program reads this name anywhere outside of one range of one unit.
     pub fn is_name_used(&self, name: &str, except: (usize, TextRange)) -> bool {
-        let places = self.analysis.names.find(name).and_then(|name| self.analysis.used.get(&name));
-        places.is_some_and(|places| {
-            places.iter().any(|(unit, range)| *unit != except.0 || !except.1.contains_range(*range))
-        })
+        self.analysis.names.find(name).is_some_and(|name| self.analysis.is_used(name, except))
+    }
+
+    fn summaries(&self) -> &[Summary] {
+        self.summaries.get_or_init(|| self.analysis.summaries())
     }
 
     /// What a unit does with module-level names. Module units with a name of their own do
@@ -197,7 +200,8 @@ impl Program {
     /// # Panics
     /// If there is no such unit.
     pub fn flow(&self, unit: usize) -> &Flow {
-        &self.flows[unit]
+        let flows = || self.summaries().iter().map(|summary| flow(&self.analysis, summary)).collect();
+        &self.flows.get_or_init(flows)[unit]
     }
 
     /// The units before `upto` to run again when `edited` change, in order, `edited` included.
@@ -205,13 +209,13 @@ impl Program {
     /// `upto` is the unit that runs next, most often the one that failed: it is taken to have
     /// run once, and what it reads is restored. [`Program::dependents_of_failure`] knows more.
     pub fn dependents(&self, edited: &[usize], upto: usize) -> Vec<usize> {
-        Rerun { summaries: &self.analysis.summaries, upto, reached: None }.units(edited)
+        Rerun { summaries: self.summaries(), upto, reached: None }.units(edited)
     }
 
     /// As [`Program::dependents`], where `upto` stopped with an error in the statement that
     /// starts at `failed`: what it does from there on has not happened.
     pub fn dependents_of_failure(&self, edited: &[usize], upto: usize, failed: TextSize) -> Vec<usize> {
-        Rerun { summaries: &self.analysis.summaries, upto, reached: Some(failed) }.units(edited)
+        Rerun { summaries: self.summaries(), upto, reached: Some(failed) }.units(edited)
     }
 }
 

@@ -309,6 +309,18 @@ impl Parsed {
     }
 }
 
+/// Whether the line that starts at a byte starts like an escape other than `%` and `!`.
+fn is_escape_start(source: &[u8], mut at: usize) -> bool {
+    while matches!(source.get(at), Some(b' ' | b'\t' | b'\x0c')) {
+        at += 1;
+    }
+    match source.get(at) {
+        Some(b',' | b';' | b'/' | b'?') => true,
+        Some(first @ (b'%' | b'!')) => source.get(at + 1) == Some(first),
+        _ => false,
+    }
+}
+
 /// Makes comments of lines that start like an escape in a cell whose brackets do not match: the
 /// parser (ruff 0.0.10, `parse_ipython_escape_command_expression`) panics when its recovery meets
 /// such a line inside an expression.
@@ -318,8 +330,10 @@ fn without_stray_escapes(source: &str) -> Cow<'_, str> {
         line.starts_with([',', ';', '/', '?']) || line.starts_with("%%") || line.starts_with("!!")
     };
     let first_line = source.find(['\n', '\r']).unwrap_or(source.len());
-    let lines = |text: &'_ str| text.split(['\n', '\r']).any(is_escape);
-    if !lines(&source[first_line..]) || python2::brackets_match(source) {
+    let rest = &source[first_line..];
+    let suspicious = rest.match_indices('\n').any(|(at, _)| is_escape_start(rest.as_bytes(), at + 1))
+        || (rest.contains('\r') && rest.split('\r').any(is_escape));
+    if !suspicious || python2::brackets_match(source) {
         return source.into();
     }
     let mut result = source[..first_line].to_owned();
@@ -353,7 +367,8 @@ fn too_deep(tokens: &[ast::token::Token]) -> Option<TextSize> {
                 operators.push(0);
             }
             TokenKind::Newline | TokenKind::Semi => {
-                operators = vec![0];
+                operators.truncate(1);
+                operators[0] = 0;
                 total = 0;
             }
             TokenKind::Indent => indents += 1,

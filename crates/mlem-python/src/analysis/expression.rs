@@ -1,5 +1,7 @@
 //! The value of an expression.
 
+use std::borrow::Cow;
+
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt, UnaryOp};
 use ruff_text_size::Ranged;
@@ -200,7 +202,7 @@ impl<'a> Pass<'a> {
     pub(super) fn name_value(&mut self, name: &'a ast::ExprName, whole: bool) -> Value {
         let symbol = self.names.intern(&name.id);
         if !self.rereading {
-            self.used.entry(symbol).or_default().push((self.unit, name.range));
+            self.used.push((symbol, self.unit, name.range));
         }
         if whole {
             self.touch(symbol, None, Access::Read, name.range.start());
@@ -251,7 +253,11 @@ impl<'a> Pass<'a> {
             base => self.expression(base),
         };
         if let Some(qualified) = base.qualified {
-            let text = format!("{}.{name}", self.names.text(qualified));
+            let mut text = std::mem::take(&mut self.dotted);
+            text.clear();
+            text.push_str(self.names.text(qualified));
+            text.push('.');
+            text.push_str(name);
             if let Some(module) = self.modules.get(&qualified)
                 && let Some(own) = self.names.find(name).and_then(|name| module.get(&name).copied())
                 && own != Value::UNKNOWN
@@ -259,7 +265,9 @@ impl<'a> Pass<'a> {
                 return Value { indirect: false, ..own };
             }
             let ty = self.table.value(&text).and_then(|spec| self.instance(spec, None, &[]));
-            return Value { qualified: Some(self.names.intern(&text)), ty, indirect: false };
+            let full = self.names.intern(&text);
+            self.dotted = text;
+            return Value { qualified: Some(full), ty, indirect: false };
         }
         let Some(ty) = base.ty else { return Value::UNKNOWN };
         let spec = self.table.attribute(self.names.type_name(ty), name);
@@ -297,11 +305,11 @@ impl<'a> Pass<'a> {
     }
 
     /// The kind of a subscript's key in the words of the table.
-    fn key_kind(&self, key: &Expr, value: Value) -> String {
+    fn key_kind(&self, key: &Expr, value: Value) -> Cow<'_, str> {
         match key {
-            Expr::Slice(_) => "slice".to_owned(),
+            Expr::Slice(_) => Cow::Borrowed("slice"),
             Expr::Tuple(tuple) => {
-                let kinds: Vec<String> = tuple
+                let kinds: Vec<Cow<'_, str>> = tuple
                     .elts
                     .iter()
                     .map(|element| {
@@ -309,13 +317,13 @@ impl<'a> Pass<'a> {
                         self.key_kind(element, known.unwrap_or_default())
                     })
                     .collect();
-                kinds.join(",")
+                Cow::Owned(kinds.join(","))
             }
             _ => match self.type_name(value) {
-                Some("pandas.Series" | "numpy.ndarray" | "pandas.Index") => "array".to_owned(),
-                Some("pandas.DataFrame") => "frame".to_owned(),
-                Some(name) => name.to_owned(),
-                None => String::new(),
+                Some("pandas.Series" | "numpy.ndarray" | "pandas.Index") => Cow::Borrowed("array"),
+                Some("pandas.DataFrame") => Cow::Borrowed("frame"),
+                Some(name) => Cow::Borrowed(name),
+                None => Cow::Borrowed(""),
             },
         }
     }

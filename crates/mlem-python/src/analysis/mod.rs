@@ -14,7 +14,7 @@ mod statement;
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{TextRange, TextSize};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 pub(crate) use effects::{Location, Summary};
 pub(crate) use names::{Names, Symbol};
@@ -44,12 +44,27 @@ pub(crate) struct Analysis {
     pub(crate) imports: Vec<Import>,
     /// The function in which an import stands.
     pub(crate) import_scopes: Vec<Option<TextRange>>,
-    pub(crate) summaries: Vec<Summary>,
+    effects: Vec<Effects>,
+    functions: FxHashMap<Symbol, Vec<Function>>,
     /// Names bound anywhere, in any scope.
     pub(crate) bound: FxHashSet<Symbol>,
     /// Where names are read, in any scope.
-    pub(crate) used: FxHashMap<Symbol, Vec<(usize, TextRange)>>,
+    used: Vec<(Symbol, usize, TextRange)>,
     pub(crate) bindings: FxHashMap<Symbol, Vec<Binding>>,
+}
+
+impl Analysis {
+    /// What each unit does with module-level names, calls of the program's functions included.
+    pub(crate) fn summaries(&self) -> Vec<Summary> {
+        self.effects.iter().map(|effects| effects::summarise(effects, &self.functions)).collect()
+    }
+
+    /// Whether a name is read anywhere outside of one range of one unit.
+    pub(crate) fn is_used(&self, name: Symbol, except: (usize, TextRange)) -> bool {
+        let elsewhere =
+            |(unit, range): (usize, TextRange)| unit != except.0 || !except.1.contains_range(range);
+        self.used.iter().any(|(used, unit, range)| *used == name && elsewhere((*unit, *range)))
+    }
 }
 
 /// Runs the pass.
@@ -77,7 +92,7 @@ struct Pass<'a> {
     imports: Vec<Import>,
     import_scopes: Vec<Option<TextRange>>,
     bound: FxHashSet<Symbol>,
-    used: FxHashMap<Symbol, Vec<(usize, TextRange)>>,
+    used: Vec<(Symbol, usize, TextRange)>,
     bindings: FxHashMap<Symbol, Vec<Binding>>,
     /// What every binding of a module-level name agrees on.
     merged: FxHashMap<Symbol, Value>,
@@ -87,6 +102,8 @@ struct Pass<'a> {
     modules: FxHashMap<Symbol, FxHashMap<Symbol, Value>>,
     deferred: Vec<Deferred<'a>>,
     functions: FxHashMap<Symbol, Vec<Function>>,
+    /// Names of the functions and classes met so far; the bodies of functions are read last.
+    defined: FxHashSet<Symbol>,
     /// Effects of the units.
     effects: Vec<Effects>,
     /// The function whose body is being read, innermost last.
@@ -100,6 +117,8 @@ struct Pass<'a> {
     rereading: bool,
     /// The class whose body is being read.
     class: Option<Symbol>,
+    /// Room to put a dotted name together.
+    dotted: String,
     /// The module unit being read has a namespace of its own.
     private: bool,
 }
@@ -112,17 +131,21 @@ impl<'a> Pass<'a> {
             names: Names::default(),
             scopes: Scopes::new(),
             unit: 0,
-            facts: units.iter().map(|_| FxHashMap::default()).collect(),
+            facts: units
+                .iter()
+                .map(|unit| FxHashMap::with_capacity_and_hasher(unit.source().len() / 24, FxBuildHasher))
+                .collect(),
             imports: Vec::new(),
             import_scopes: Vec::new(),
             bound: FxHashSet::default(),
-            used: FxHashMap::default(),
+            used: Vec::new(),
             bindings: FxHashMap::default(),
             merged: FxHashMap::default(),
             stars: Vec::new(),
             modules: FxHashMap::default(),
             deferred: Vec::new(),
             functions: FxHashMap::default(),
+            defined: FxHashSet::default(),
             effects: units.iter().map(|_| Effects::default()).collect(),
             bodies: Vec::new(),
             body_ranges: Vec::new(),
@@ -130,6 +153,7 @@ impl<'a> Pass<'a> {
             loops: 0,
             rereading: false,
             class: None,
+            dotted: String::new(),
             private: false,
         }
     }
@@ -190,8 +214,6 @@ impl<'a> Pass<'a> {
     }
 
     fn finish(self) -> Analysis {
-        let summaries =
-            self.effects.iter().map(|effects| effects::summarise(effects, &self.functions)).collect();
         // Functions were read last; their imports belong where they stand.
         let mut order: Vec<usize> = (0..self.imports.len()).collect();
         order.sort_by_key(|&index| (self.imports[index].unit, self.imports[index].alias_range.start()));
@@ -202,7 +224,8 @@ impl<'a> Pass<'a> {
             facts: self.facts,
             imports,
             import_scopes,
-            summaries,
+            effects: self.effects,
+            functions: self.functions,
             bound: self.bound,
             used: self.used,
             bindings: self.bindings,
@@ -270,17 +293,25 @@ impl<'a> Pass<'a> {
     }
 
     fn note_call(&mut self, call: &ast::ExprCall) {
+        if self.defined.is_empty() {
+            return;
+        }
         // A function passed on will most likely be called: `df.apply(f)`.
         let values =
             call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value));
         for value in values {
             if let Expr::Name(name) = value {
                 let function = self.names.intern(&name.id);
-                self.push_call(Call { at: call.range_start, function, arguments: Vec::new() });
+                if self.defined.contains(&function) {
+                    self.push_call(Call { at: call.range_start, function, arguments: Vec::new() });
+                }
             }
         }
         let Expr::Name(function) = call.func.as_ref() else { return };
         let function = self.names.intern(&function.id);
+        if !self.defined.contains(&function) {
+            return;
+        }
         let mut arguments = Vec::new();
         for (index, argument) in call.arguments.args.iter().enumerate() {
             if let Expr::Name(name) = argument {

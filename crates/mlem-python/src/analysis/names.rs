@@ -1,5 +1,7 @@
 //! Interned strings and types, so that the pass compares and copies numbers.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 /// An interned string.
@@ -13,8 +15,8 @@ pub(crate) struct TypeId(u32);
 /// Strings and types of one program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    symbols: FxHashMap<Box<str>, Symbol>,
-    texts: Vec<Box<str>>,
+    symbols: FxHashMap<Arc<str>, Symbol>,
+    texts: Vec<Arc<str>>,
     types: FxHashMap<(Symbol, Vec<Option<TypeId>>), TypeId>,
     shapes: Vec<(Symbol, Vec<Option<TypeId>>)>,
 }
@@ -26,8 +28,9 @@ impl Names {
         }
         // A program's source is below 4 GiB, so it has fewer names than that.
         let symbol = Symbol(self.texts.len() as u32);
-        self.texts.push(text.into());
-        self.symbols.insert(text.into(), symbol);
+        let text: Arc<str> = text.into();
+        self.texts.push(Arc::clone(&text));
+        self.symbols.insert(text, symbol);
         symbol
     }
 

@@ -309,6 +309,7 @@ impl<'a> Pass<'a> {
         let name = self.names.intern(&function.name);
         self.bind(name, Value::UNKNOWN, function.name.start(), false);
         if !self.rereading {
+            self.defined.insert(name);
             let (owner, is_method) = self.class.map_or((name, false), |class| (class, true));
             self.deferred.push(Deferred { unit: self.unit, function, owner, is_method });
         }
@@ -322,6 +323,7 @@ impl<'a> Pass<'a> {
             self.visit_arguments(arguments);
         }
         let name = self.names.intern(&class.name);
+        self.defined.insert(name);
         let outer = self.class.replace(name);
         self.scopes.stack.push(Scope::new(ScopeKind::Class));
         self.body(&class.body);
