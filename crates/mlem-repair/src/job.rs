@@ -161,11 +161,12 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let io = |error| JobError::Io { path: job.notebook.display().to_string(), error };
     let path = std::fs::canonicalize(job.notebook).map_err(io)?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
-    let root = tree_root(&path);
     notebook.upgrade();
-    let shown = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
     let mut sources = Sources::new(&notebook);
-    sources.add_modules(modules::find(&sources.program(), &folder, &root));
+    let program = sources.program();
+    let root = tree_root(&path, paths::literals(program.units()).iter().map(String::as_str));
+    let shown = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+    sources.add_modules(modules::find(&program, &folder, &root));
     let pins = pins(job.environment);
     let catalogue = Catalogue::shipped();
 
@@ -194,6 +195,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
         probe: job.probe,
         files: FileIndex::of(&roots),
         path: &path,
+        root: &root,
         name: &shown,
         options: &job.options.session,
         notebook_timeout: job.options.notebook_timeout,
@@ -489,7 +491,7 @@ pub(crate) fn stop_reason(failure: &Failure, sources: &Sources, files: &FileInde
             "it is not among the files beside the notebook or under `--data`"
         };
         let units: Vec<Unit> = sources.cells().iter().map(|piece| Unit::cell(&piece.current)).collect();
-        let others: BTreeSet<String> = paths::named_data_sets(&units.iter().collect::<Vec<_>>());
+        let others: BTreeSet<String> = paths::named_data_sets(&units);
         let all = if others.len() > 1 {
             format!(
                 "; the notebook names the data sets {}",

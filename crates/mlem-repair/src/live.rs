@@ -63,6 +63,8 @@ pub(crate) struct Repair<'a> {
     pub(crate) probe: Option<Probe>,
     pub(crate) files: FileIndex,
     pub(crate) path: &'a Path,
+    /// The tree that is copied for a run.
+    pub(crate) root: &'a Path,
     pub(crate) name: &'a str,
     pub(crate) options: &'a SessionOptions,
     pub(crate) notebook_timeout: Option<Duration>,
@@ -116,7 +118,7 @@ impl Repair<'_> {
         let mut last_failure = None;
         for _ in 0..PROOFS {
             self.phase_started = Instant::now();
-            session.start_again(&self.environment, self.path, &self.sources).await?;
+            session.start_again(&self.environment, (self.path, self.root), &self.sources).await?;
             let before = crate::tables::Snapshot::of(&session.scratch().folder());
             let (executions, failure) = self.prove(&mut session).await?;
             self.proof_time += self.phase_started.elapsed();
@@ -141,7 +143,7 @@ impl Repair<'_> {
     }
 
     async fn session(&self) -> Result<Session, SessionError> {
-        Session::start(&self.environment, self.path, &self.sources, self.options).await
+        Session::start(&self.environment, (self.path, self.root), &self.sources, self.options).await
     }
 
     fn left(&self) -> Option<Duration> {
@@ -356,7 +358,7 @@ impl Repair<'_> {
     ) -> Result<Option<Failure>, SessionError> {
         if fresh {
             self.stale.clear();
-            session.start_again(&self.environment, self.path, &self.sources).await?;
+            session.start_again(&self.environment, (self.path, self.root), &self.sources).await?;
         }
         for cell in cells {
             ran.push(*cell);

@@ -258,13 +258,18 @@ pub fn written(folder: &Path, target: &Path, tree: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { path.to_string_lossy().replace('\\', "/") }
 }
 
-/// Every data set that platform paths in the literals of `units` name.
-pub fn named_data_sets(units: &[&Unit]) -> BTreeSet<String> {
+/// Every string literal of `units`.
+pub fn literals<'a>(units: impl IntoIterator<Item = &'a Unit>) -> Vec<String> {
     let mut literals = Literals::default();
-    for statement in units.iter().flat_map(|unit| unit.body()) {
+    for statement in units.into_iter().flat_map(Unit::body) {
         literals.visit_stmt(statement);
     }
-    literals.found.iter().filter_map(|literal| data_set(&literal.value)).collect()
+    literals.found.into_iter().map(|literal| literal.value.into_string()).collect()
+}
+
+/// Every data set that platform paths in the literals of `units` name.
+pub fn named_data_sets<'a>(units: impl IntoIterator<Item = &'a Unit>) -> BTreeSet<String> {
+    literals(units).iter().filter_map(|literal| data_set(literal)).collect()
 }
 
 #[cfg(test)]

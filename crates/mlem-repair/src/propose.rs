@@ -105,7 +105,9 @@ pub(crate) async fn proposals(
         if let Some(probe) = knowledge.probe.as_deref_mut() {
             found.extend(where_now(probe, &program, unit, *piece, exception));
         }
-        if matches!(exception.ename.as_str(), "ImportError" | "ModuleNotFoundError")
+        // Names of a module are there for others to import, so only a cell's imports can be known to be unused.
+        if *piece < sources.cells().len()
+            && matches!(exception.ename.as_str(), "ImportError" | "ModuleNotFoundError")
             && let Some((edit, reason)) = prune_unused(&program, unit, *line, &exception.evalue)
         {
             found.push(Proposal {

@@ -7,6 +7,7 @@ use mlem_environment::Environment;
 use mlem_kernel::{Launch, Network};
 use mlem_ledger::{Ledger, NewRun, RunId, RunKind};
 use mlem_notebook::Notebook;
+use mlem_python::Unit;
 use mlem_verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,7 +16,7 @@ use crate::job::{JobError, read_runnable};
 use crate::live::{Event, Phase};
 use crate::record::Recorder;
 use crate::report::ErrorRecord;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, tree_root};
 use crate::session::{Cause, Session, SessionOptions};
 use crate::sources::{Place, Sources};
 use crate::tables::{Snapshot, Table};
@@ -113,7 +114,9 @@ pub async fn run_notebook(
     let real = canonical(path)?;
     let mut recorder = begin(&real, notebook.to_text().as_bytes(), environment, options, ledger)?;
     let sources = Sources::new(&notebook);
-    let mut session = Session::start(environment, &real, &sources, &options.session).await?;
+    let named = crate::paths::literals(sources.program().units());
+    let root = tree_root(&real, named.iter().map(String::as_str));
+    let mut session = Session::start(environment, (&real, &root), &sources, &options.session).await?;
     let before = Snapshot::of(&session.scratch().folder());
     let mut cells = Vec::new();
     let mut errors = Vec::new();
@@ -194,7 +197,9 @@ pub async fn run_script(
     let io = |error| JobError::Io { path: path.display().to_string(), error };
     let text = std::fs::read(&real).map_err(io)?;
     let mut recorder = begin(&real, &text, environment, options, ledger)?;
-    let scratch = Scratch::copy_of(&real).map_err(crate::session::SessionError::Scratch)?;
+    let named = crate::paths::literals(&[Unit::module(&String::from_utf8_lossy(&text))]);
+    let root = tree_root(&real, named.iter().map(String::as_str));
+    let scratch = Scratch::copy_of(&real, &root).map_err(crate::session::SessionError::Scratch)?;
     let before = Snapshot::of(&scratch.folder());
     let name = real.file_name().unwrap_or_default();
     let launch = Launch::new(&environment.python)

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 use walkdir::WalkDir;
@@ -27,12 +27,29 @@ pub fn repository_root(notebook: &Path) -> &Path {
     folder.ancestors().find(|ancestor| ancestor.join(".git").exists()).unwrap_or(folder)
 }
 
-/// The tree that is copied for a run: the notebook's repository if it is of a size to copy, else its own folder.
-pub fn tree_root(notebook: &Path) -> PathBuf {
-    let root = repository_root(notebook);
-    let root =
-        if file_count(root) <= FILE_LIMIT { root } else { notebook.parent().unwrap_or(Path::new(".")) };
-    root.to_owned()
+/// The tree that is copied for a run: the notebook's repository if it is of a size to copy, else the notebook's own
+/// folder, or the nearest one above it that holds everything existing that `named` paths (relative to that folder,
+/// such as `../data/a.csv`) lead to.
+pub fn tree_root<'a>(notebook: &Path, named: impl IntoIterator<Item = &'a str>) -> PathBuf {
+    let folder = notebook.parent().unwrap_or(Path::new("."));
+    let repository = repository_root(notebook);
+    if repository != folder && file_count(repository) <= FILE_LIMIT {
+        return repository.to_owned();
+    }
+    let climbs = named
+        .into_iter()
+        .filter(|path| folder.join(path).exists())
+        .map(|path| Path::new(path).components().take_while(|part| *part == Component::ParentDir).count())
+        .max()
+        .unwrap_or(0);
+    (1..=climbs)
+        .rev()
+        .filter_map(|levels| folder.ancestors().nth(levels))
+        // A home folder or a file system's root is never a notebook's own tree.
+        .filter(|root| root.parent().is_some_and(|parent| parent.parent().is_some()))
+        .find(|root| file_count(root) <= FILE_LIMIT)
+        .unwrap_or(folder)
+        .to_owned()
 }
 
 fn file_count(root: &Path) -> usize {
@@ -56,12 +73,12 @@ fn entries(root: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
 }
 
 impl Scratch {
-    /// Copies the tree of `notebook` (an absolute path).
+    /// Copies the tree `root` ([`tree_root`]) of `notebook`; both are absolute paths.
     ///
     /// # Errors
     /// When the scratch folder cannot be made or filled, e.g. because the disk is full.
-    pub fn copy_of(notebook: &Path) -> io::Result<Scratch> {
-        let original_root = tree_root(notebook);
+    pub fn copy_of(notebook: &Path, root: &Path) -> io::Result<Scratch> {
+        let original_root = root.to_owned();
         let folder = notebook.parent().unwrap_or(Path::new("."));
         let relative_folder = folder.strip_prefix(&original_root).unwrap_or(Path::new("")).to_owned();
         let directory = tempfile::Builder::new().prefix("mlem-").tempdir()?;
@@ -145,6 +162,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_tree_reaches_up_to_what_the_notebook_names() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("project/notebooks");
+        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(tree.path().join("project/data")).unwrap();
+        let notebook = folder.join("a.ipynb");
+        assert_eq!(tree_root(&notebook, ["../data/a.csv"]), folder, "nothing is there");
+        fs::write(tree.path().join("project/data/a.csv"), "").unwrap();
+        assert_eq!(tree_root(&notebook, ["x", "../data/a.csv"]), tree.path().join("project"));
+    }
+
+    #[test]
     fn copies_the_repository_and_survives_circular_links() {
         let tree = tempfile::tempdir().unwrap();
         let root = tree.path();
@@ -155,7 +184,7 @@ mod tests {
         fs::write(root.join("course/nb.ipynb"), "{}").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(".", root.join("course/loop")).unwrap();
-        let scratch = Scratch::copy_of(&root.join("course/nb.ipynb")).unwrap();
+        let scratch = Scratch::copy_of(&root.join("course/nb.ipynb"), root).unwrap();
         assert_eq!(scratch.original_root(), root);
         assert!(scratch.root().join("helper.py").is_file());
         assert!(scratch.folder().join("data/a.csv").is_file());

@@ -98,11 +98,11 @@ impl Session {
     /// When the copy cannot be made, or the kernel does not start.
     pub(crate) async fn start(
         environment: &Environment,
-        notebook: &Path,
+        (notebook, root): (&Path, &Path),
         sources: &Sources,
         options: &SessionOptions,
     ) -> Result<Session, SessionError> {
-        let scratch = Scratch::copy_of(notebook).map_err(SessionError::Scratch)?;
+        let scratch = Scratch::copy_of(notebook, root).map_err(SessionError::Scratch)?;
         write_modules(&scratch, sources).map_err(SessionError::Scratch)?;
         let log = scratch.root().with_file_name("kernel.log");
         let kernel = Kernel::start(spec(environment, &scratch, options, &log)).await?;
@@ -116,12 +116,12 @@ impl Session {
     pub(crate) async fn start_again(
         &mut self,
         environment: &Environment,
-        notebook: &Path,
+        (notebook, root): (&Path, &Path),
         sources: &Sources,
     ) -> Result<(), SessionError> {
         let options = self.options.clone();
         // Dropping the old session ends its kernel and removes its copy.
-        *self = Session::start(environment, notebook, sources, &options).await?;
+        *self = Session::start(environment, (notebook, root), sources, &options).await?;
         Ok(())
     }
 

@@ -1,0 +1,248 @@
+//! `mlem run` and `mlem modernize` on real kernels, driven as a user does.
+
+mod support;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::{Place, printed, python, ran};
+
+fn with_python(arguments: &[&str]) -> Vec<String> {
+    let mut all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    all.extend(["--python".to_owned(), python().to_string_lossy().into_owned()]);
+    all
+}
+
+#[track_caller]
+fn mlem(place: &Place, arguments: &[&str]) -> support::Ran {
+    let all = with_python(arguments);
+    place.mlem(&all.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_run_keeps_outputs_times_and_tables() {
+    let place = Place::new();
+    place.write("sample_submission.csv", "Id,y\n1,0\n");
+    place.notebook("a.ipynb", &[
+        "print('one')\n2",
+        "",
+        "open('submission.csv', 'w').write('Id,y\\n1,5\\n')\nopen('notes.txt', 'w').write('x')",
+    ]);
+    let before = fs::read_to_string(place.path("a.ipynb")).unwrap();
+    let ran = mlem(&place, &["run", "a.ipynb", "--out", "out"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("out/report.json");
+    assert_eq!(report["verdict"], "runs");
+    let statuses: Vec<&Value> = report["cells"].as_array().unwrap().iter().map(|cell| &cell["status"]).collect();
+    assert_eq!(statuses, ["ok", "ok"]);
+    assert_eq!(report["tables"][0]["path"], "submission.csv");
+    assert_eq!(report["tables"][0]["submission"], "its columns equal those of `sample_submission.csv`");
+    assert_eq!(report["tables"][0]["partial"], false);
+    let executed = place.json("out/a.ipynb");
+    assert_eq!(executed["cells"][0]["outputs"][0]["text"], json!(["one\n"]));
+    assert_eq!(fs::read_to_string(place.path("out/files/submission.csv")).unwrap(), "Id,y\n1,5\n");
+    assert_eq!(fs::read_to_string(place.path("a.ipynb")).unwrap(), before, "the input is never written");
+    assert!(!place.path("submission.csv").exists(), "the run works on a copy");
+}
+
+#[test]
+fn a_run_stops_at_the_first_error_or_goes_on() {
+    let place = Place::new();
+    place.notebook("a.ipynb", &["def f():\n    return 1/0", "f()", "nowhere", "print('end')"]);
+    let ran = mlem(&place, &["run", "a.ipynb", "--out", "first"]);
+    assert_eq!(ran.code, Some(1));
+    let report = place.json("first/report.json");
+    assert_eq!(report["cells"].as_array().unwrap().len(), 2);
+    let error = &report["errors"][0];
+    assert_eq!((&error["cell"], &error["line"], &error["ename"]), (&json!(1), &json!(2), &json!("ZeroDivisionError")));
+    let ran = mlem(&place, &["run", "a.ipynb", "--out", "all", "--allow-errors"]);
+    assert_eq!(ran.code, Some(1));
+    let report = place.json("all/report.json");
+    assert_eq!(report["errors"].as_array().unwrap().len(), 2);
+    assert_eq!(report["cells"][3]["status"], "ok");
+}
+
+#[test]
+fn scripts_run_as_scripts() {
+    let place = Place::new();
+    place.write("good.py", "print(__name__)\nopen('t.csv', 'w').write('a,b\\n1,2\\n')\n");
+    place.write("bad.py", "import sys\nsys.exit(3)\n");
+    let ran = mlem(&place, &["run", "good.py", "--out", "good"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(place.path("good/kernel.log")).unwrap(), "__main__\n");
+    assert_eq!(place.json("good/report.json")["tables"][0]["path"], "t.csv");
+    let ran = mlem(&place, &["run", "bad.py", "--out", "bad"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(place.json("bad/report.json")["exit"], "exited with code 3");
+}
+
+#[test]
+fn keys_and_network_are_out_of_reach() {
+    let place = Place::new();
+    place.notebook("a.ipynb", &[
+        "import os\nprint([name for name in os.environ if 'KEY' in name or 'TOKEN' in name])",
+        "import socket\ntry:\n    socket.create_connection(('192.0.2.1', 80), timeout=2)\n    print('open')\nexcept OSError:\n    print('closed')",
+    ]);
+    let arguments = with_python(&["run", "a.ipynb", "--out", "out"]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let output = place.command(&arguments).env("OPENAI_API_KEY", "secret").env("HF_TOKEN", "secret").output().unwrap();
+    let ran = ran(output);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let executed = place.json("out/a.ipynb");
+    assert_eq!(executed["cells"][0]["outputs"][0]["text"], json!(["[]\n"]));
+    assert_eq!(executed["cells"][1]["outputs"][0]["text"], json!(["closed\n"]));
+}
+
+#[test]
+fn a_cell_over_its_time_and_a_dead_kernel_are_told_apart() {
+    let place = Place::new();
+    place.notebook("slow.ipynb", &["while True: pass"]);
+    let ran = mlem(&place, &["run", "slow.ipynb", "--out", "slow", "--cell-timeout", "1"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(place.json("slow/report.json")["verdict"], "timeout");
+    place.notebook("dead.ipynb", &["open('half.csv', 'w').write('a,b\\n1,2\\n')\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"]);
+    let ran = mlem(&place, &["run", "dead.ipynb", "--out", "dead"]);
+    assert_eq!(ran.code, Some(1));
+    let report = place.json("dead/report.json");
+    assert_eq!(report["cells"][0]["status"], "died");
+    assert_eq!(report["exit"], "killed by SIGKILL");
+    assert_eq!(report["tables"][0]["partial"], true);
+}
+
+#[test]
+fn a_python_2_notebook_comes_back_with_its_numbers() {
+    let place = Place::new();
+    place.notebook_with_outputs("old.ipynb", &[
+        ("total = 0\nfor i in xrange(4):\n    total += i\nprint 'total', total", printed("total 6\n")),
+        ("counts = {'a': 1}\nfor key, value in counts.iteritems():\n    print key, value", printed("a 1\n")),
+    ]);
+    let ran = mlem(&place, &["modernize", "old.ipynb"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("old.mlem/report.json");
+    assert_eq!(report["verdict"], "equivalent", "{report:#}");
+    assert_eq!(report["cells_executed"]["proof"], 2);
+    assert!(report["edits"].as_array().unwrap().iter().all(|edit| edit["source"] == "rule"));
+    let page = fs::read_to_string(place.path("old.mlem/report.md")).unwrap();
+    assert!(page.contains("**equivalent**"), "{page}");
+    let diff = fs::read_to_string(place.path("old.mlem/changes.diff")).unwrap();
+    assert!(diff.contains("-print 'total', total\n"), "{diff}");
+    assert!(diff.contains("+print('total', total)\n"), "{diff}");
+}
+
+#[test]
+fn a_vanished_name_is_found_where_it_lives_now() {
+    let place = Place::new();
+    place.notebook("old.ipynb", &["from IPython.utils.traitlets import Unicode\nprint(Unicode.__name__)"]);
+    let ran = mlem(&place, &["modernize", "old.ipynb"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("old.mlem/report.json");
+    let edit = &report["edits"][0];
+    assert!(edit["source"] == "where-now" || edit["source"] == "rule", "{edit}");
+    assert_eq!(edit["after"], "from traitlets import Unicode\n");
+}
+
+#[test]
+fn an_unused_import_that_fails_is_taken_out() {
+    let place = Place::new();
+    place.notebook("old.ipynb", &["import os\nimport not_a_module_of_anyone\nprint(os.sep)"]);
+    let ran = mlem(&place, &["modernize", "old.ipynb"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let modern = place.json("old.mlem/old.ipynb");
+    assert_eq!(modern["cells"][0]["source"], "import os\n# import not_a_module_of_anyone\nprint(os.sep)");
+}
+
+#[test]
+fn data_is_found_under_the_named_folder_or_reported_missing() {
+    let place = Place::new();
+    place.write("elsewhere/titanic/train.csv", "a,b\n1,2\n");
+    place.notebook("old.ipynb", &["BASE = '../input/titanic/'\nprint(open(BASE + 'train.csv').read())"]);
+    let ran = mlem(&place, &["modernize", "old.ipynb", "--data", "elsewhere"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("old.mlem/report.json");
+    assert_eq!(report["edits"][0]["source"], "path");
+    assert_eq!(report["edits"][0]["after"], "BASE = 'elsewhere/titanic/'\n");
+
+    place.notebook("lost.ipynb", &["open('/kaggle/input/my-weights/model.h5')"]);
+    let ran = mlem(&place, &["modernize", "lost.ipynb"]);
+    assert_eq!(ran.code, Some(1));
+    let report = place.json("lost.mlem/report.json");
+    assert_eq!(report["verdict"], "missing-input");
+    assert!(report["reason"].as_str().unwrap().contains("`my-weights`"), "{report:#}");
+}
+
+#[test]
+fn in_place_keeps_a_backup_and_failure_changes_nothing() {
+    let place = Place::new();
+    place.notebook("old.ipynb", &["import helper\nprint helper.go()"]);
+    place.write("helper.py", "def go():\n    return sum(xrange(3))\n");
+    let before = fs::read_to_string(place.path("old.ipynb")).unwrap();
+    let ran = mlem(&place, &["modernize", "old.ipynb", "--in-place"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(place.json("old.ipynb")["cells"][0]["source"], "import helper\nprint(helper.go())");
+    assert_eq!(fs::read_to_string(place.path("helper.py")).unwrap(), "def go():\n    return sum(range(3))\n");
+    assert_eq!(fs::read_to_string(place.path("old.mlem/backup/old.ipynb")).unwrap(), before);
+
+    place.notebook("bad.ipynb", &["raise KeyError('mine')"]);
+    let before = fs::read_to_string(place.path("bad.ipynb")).unwrap();
+    assert_eq!(mlem(&place, &["modernize", "bad.ipynb", "--in-place"]).code, Some(1));
+    assert_eq!(fs::read_to_string(place.path("bad.ipynb")).unwrap(), before);
+}
+
+#[test]
+fn cells_that_may_fail_may_fail() {
+    let place = Place::new();
+    let stored = json!([{"output_type": "error", "ename": "ZeroDivisionError", "evalue": "division by zero", "traceback": []}]);
+    place.notebook_with_outputs("a.ipynb", &[("1/0", stored), ("print('on')", printed("on\n"))]);
+    let ran = mlem(&place, &["modernize", "a.ipynb"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+/// Processes of this test's own kernel: those whose command line names its scratch folder.
+#[cfg(target_os = "linux")]
+fn processes_that_mention(text: &str) -> usize {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(Result::ok)
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line).contains(text))
+        .count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn ctrl_c_leaves_no_kernel_and_a_killed_job_is_taken_up_again() {
+    let place = Place::new();
+    let marker = place.path("marker");
+    // The sleeping child's command line names the marker, so it can be seen from outside.
+    let sleeping = format!(
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', {:?}])",
+        marker.display().to_string()
+    );
+    place.notebook("slow.ipynb", &["print 'lifted'", &sleeping]);
+    let arguments = with_python(&["modernize", "slow.ipynb", "--workspace", "ws"]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    for signal in ["INT", "KILL"] {
+        let mut child = place.command(&arguments).spawn().unwrap();
+        wait_until(|| processes_that_mention(&marker.display().to_string()) > 0);
+        let status = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+        let ended = child.wait().unwrap();
+        if signal == "INT" {
+            assert_eq!(ended.code(), Some(130));
+        }
+        wait_until(|| processes_that_mention(&marker.display().to_string()) == 0);
+        assert!(!place.path("slow.mlem/report.json").exists(), "nothing half-written");
+    }
+    let ran = mlem(&place, &["modernize", "slow.ipynb", "--workspace", "ws", "--cell-timeout", "1"]);
+    assert_eq!(ran.code, Some(1), "other options begin a run of their own: {}", ran.stderr);
+}
+
+#[cfg(target_os = "linux")]
+fn wait_until(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited a minute in vain");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
