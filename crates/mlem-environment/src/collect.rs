@@ -85,7 +85,8 @@ pub(crate) fn collect(units: &[Unit], file: Option<&Path>) -> Found {
 /// Words without which a source holds no use that a table speaks of. Looking for them is far cheaper than walking every
 /// expression.
 static INTERESTING: LazyLock<Regex> = LazyLock::new(|| {
-    let mut words: Vec<String> = ["import_module", "__import__", "pip", "conda", r"sys\.path"].map(str::to_owned).into();
+    let mut words: Vec<String> =
+        ["import_module", "__import__", "pip", "conda", r"sys\.path"].map(str::to_owned).into();
     for implied in &Knowledge::shipped().implied {
         match &implied.cause {
             Cause::Import(_) => {}
@@ -180,7 +181,12 @@ impl Statements<'_> {
                     self.import(&qualified, import.start());
                     if calls().contains(qualified.as_str()) {
                         let source = self.place.at(import.start());
-                        self.found.uses.push(Used { name: qualified, method: false, literals: Vec::new(), source });
+                        self.found.uses.push(Used {
+                            name: qualified,
+                            method: false,
+                            literals: Vec::new(),
+                            source,
+                        });
                     }
                 }
             }
@@ -254,7 +260,11 @@ impl Statements<'_> {
             let source = self.place.line(index + 1);
             let seen = |found: &Found, name: &str| {
                 found.imports.iter().any(|import| {
-                    import.source == source && import.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                    import.source == source
+                        && import
+                            .name
+                            .strip_prefix(name)
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
                 })
             };
             // A line that is indented may stand in a `try`; what cannot be told is not required.
@@ -268,7 +278,11 @@ impl Statements<'_> {
                     if parts.get(3).is_some() {
                         self.alias(&bound, name);
                     }
-                    self.found.imports.push(Imported { name: name.to_owned(), optional, source: source.clone() });
+                    self.found.imports.push(Imported {
+                        name: name.to_owned(),
+                        optional,
+                        source: source.clone(),
+                    });
                 }
             }
         }
@@ -287,14 +301,22 @@ impl Statements<'_> {
                             self.found.commands.push((format!("{prefix} {}", magic.argument), source));
                         }
                         "bash" | "sh" | "script" | "!" | "cmd" if magic.kind == MagicKind::Cell => {
-                            for (index, line) in self.place.unit.source().lines().enumerate().skip(source.line) {
+                            for (index, line) in
+                                self.place.unit.source().lines().enumerate().skip(source.line)
+                            {
                                 self.found.commands.push((line.to_owned(), self.place.line(index + 1)));
                             }
                         }
-                        "writefile" | "file" if magic.kind == MagicKind::Cell => self.written(&magic.argument, source.line),
+                        "writefile" | "file" if magic.kind == MagicKind::Cell => {
+                            self.written(&magic.argument, source.line)
+                        }
                         "run" => {
-                            if let Some(script) = magic.argument.split_whitespace().find(|word| word.ends_with(".py")) {
-                                self.found.scripts.push((script.trim_matches(['"', '\'']).to_owned(), source));
+                            if let Some(script) =
+                                magic.argument.split_whitespace().find(|word| word.ends_with(".py"))
+                            {
+                                self.found
+                                    .scripts
+                                    .push((script.trim_matches(['"', '\'']).to_owned(), source));
                             }
                         }
                         _ => self.found.magics.push((name.to_owned(), magic.argument.clone(), source)),
@@ -307,7 +329,9 @@ impl Statements<'_> {
 
     /// `%%writefile utils.py`: a module of the notebook's own, whose imports it needs too.
     fn written(&mut self, argument: &str, first: usize) {
-        let Some(stem) = argument.split_whitespace().find_map(|word| word.trim_matches(['"', '\'']).strip_suffix(".py")) else {
+        let Some(stem) =
+            argument.split_whitespace().find_map(|word| word.trim_matches(['"', '\'']).strip_suffix(".py"))
+        else {
             return;
         };
         let stem = stem.rsplit('/').next().unwrap_or(stem);
@@ -317,7 +341,11 @@ impl Statements<'_> {
         let inner = collect(std::slice::from_ref(&module), None);
         let index = self.place.index;
         self.found.imports.extend(inner.imports.into_iter().map(|import| Imported {
-            source: Source { unit: index, line: import.source.line + first, file: self.place.file.map(Path::to_owned) },
+            source: Source {
+                unit: index,
+                line: import.source.line + first,
+                file: self.place.file.map(Path::to_owned),
+            },
             ..import
         }));
     }

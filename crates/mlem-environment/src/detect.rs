@@ -140,7 +140,8 @@ impl Detected {
 
     /// The distributions needed, in alphabetical order, guesses included.
     pub fn distributions(&self) -> Vec<&Distribution> {
-        let mut names: Vec<&Distribution> = self.needs.iter().filter_map(|need| need.distribution.as_ref()).collect();
+        let mut names: Vec<&Distribution> =
+            self.needs.iter().filter_map(|need| need.distribution.as_ref()).collect();
         names.sort();
         names.dedup();
         names
@@ -341,7 +342,9 @@ impl Assembly<'_> {
                 need.kind = NeedKind::Guessed;
                 if Distribution::is_valid(top) {
                     let guess = Distribution::new(top);
-                    need.note = Some(format!("no table holds `{top}`; a distribution of that name may be something else"));
+                    need.note = Some(format!(
+                        "no table holds `{top}`; a distribution of that name may be something else"
+                    ));
                     let key = guess.to_string();
                     need.distribution = Some(guess);
                     self.add(key, need);
@@ -354,7 +357,14 @@ impl Assembly<'_> {
     }
 
     /// A need for a distribution that is known without an import.
-    fn distribution(&mut self, distribution: &Distribution, cause: String, why: Why, optional: bool, source: &Source) {
+    fn distribution(
+        &mut self,
+        distribution: &Distribution,
+        cause: String,
+        why: Why,
+        optional: bool,
+        source: &Source,
+    ) {
         let need = Need {
             import: Some(cause),
             distribution: Some(distribution.clone()),
@@ -378,7 +388,13 @@ impl Assembly<'_> {
             match self.knowledge.extension(extension) {
                 Some(needs) => {
                     for distribution in needs {
-                        self.distribution(distribution, format!("%load_ext {extension}"), Why::Magic, false, source);
+                        self.distribution(
+                            distribution,
+                            format!("%load_ext {extension}"),
+                            Why::Magic,
+                            false,
+                            source,
+                        );
                     }
                 }
                 None if extension.is_empty() => {}
@@ -432,7 +448,10 @@ impl Assembly<'_> {
         for implied in &knowledge.implied {
             let (cause, optional, source) = match &implied.cause {
                 Cause::Import(name) => {
-                    let Some(import) = found.imports.iter().find(|import| is_within(&import.name, name)) else { continue };
+                    let Some(import) = found.imports.iter().find(|import| is_within(&import.name, name))
+                    else {
+                        continue;
+                    };
                     if self.surroundings.is_local(top_level(name)) {
                         continue;
                     }
@@ -441,13 +460,17 @@ impl Assembly<'_> {
                 Cause::Call(name, literal) => {
                     let hit = found.uses.iter().find(|used| {
                         is_within(&used.name, name)
-                            && literal.as_ref().is_none_or(|end| used.literals.iter().any(|text| text.ends_with(end.as_str())))
+                            && literal.as_ref().is_none_or(|end| {
+                                used.literals.iter().any(|text| text.ends_with(end.as_str()))
+                            })
                     });
                     let Some(hit) = hit else { continue };
                     (name.clone(), false, &hit.source)
                 }
                 Cause::Method(name, with) => {
-                    let Some(hit) = found.uses.iter().find(|used| used.method && used.name == *name) else { continue };
+                    let Some(hit) = found.uses.iter().find(|used| used.method && used.name == *name) else {
+                        continue;
+                    };
                     if !found.imports.iter().any(|import| top_level(&import.name) == with) {
                         continue;
                     }
@@ -509,7 +532,9 @@ impl Assembly<'_> {
 
     /// Puts the needs into the notebook's order: cells first, then files.
     fn settle(&mut self) {
-        self.detected.needs.sort_by_key(|need| (need.unit.is_none(), need.unit, need.file.clone(), need.line));
+        self.detected
+            .needs
+            .sort_by_key(|need| (need.unit.is_none(), need.unit, need.file.clone(), need.line));
         self.detected.notes.sort();
         self.detected.notes.dedup();
     }

@@ -84,7 +84,9 @@ pub enum EnvironmentError {
     #[error(transparent)]
     Interpreter(#[from] InterpreterError),
     /// There is no interpreter of the wanted version.
-    #[error("no CPython {wanted} found on this machine (found: {found}); install one or name an interpreter by its path")]
+    #[error(
+        "no CPython {wanted} found on this machine (found: {found}); install one or name an interpreter by its path"
+    )]
     NoInterpreter {
         /// What was looked for.
         wanted: String,
@@ -95,7 +97,9 @@ pub enum EnvironmentError {
     #[error(transparent)]
     Uv(#[from] UvMissing),
     /// Environments for this Python cannot be built here, only used.
-    #[error("{0}: environments for Python {1}.{2} cannot be built by uv; make one with pip and use it by its path")]
+    #[error(
+        "{0}: environments for Python {1}.{2} cannot be built by uv; make one with pip and use it by its path"
+    )]
     PythonTooOld(String, u8, u8),
     /// Something required cannot be had.
     #[error("{what} cannot be installed on {python}: {reason}")]
@@ -222,7 +226,12 @@ pub fn build(
             let usable: Vec<Interpreter> = all
                 .iter()
                 .filter(|each| each.is_cpython() && each.minor() >= OLDEST_BUILT)
-                .filter(|each| !seen.contains(&each.minor()) && { seen.push(each.minor()); true })
+                .filter(|each| {
+                    !seen.contains(&each.minor()) && {
+                        seen.push(each.minor());
+                        true
+                    }
+                })
                 .cloned()
                 .collect();
             if usable.is_empty() {
@@ -234,7 +243,11 @@ pub fn build(
     if let [only] = interpreters.as_slice()
         && only.minor() < OLDEST_BUILT
     {
-        return Err(EnvironmentError::PythonTooOld(only.path.display().to_string(), only.version.0, only.version.1));
+        return Err(EnvironmentError::PythonTooOld(
+            only.path.display().to_string(),
+            only.version.0,
+            only.version.1,
+        ));
     }
     let uv = Uv::find(cache, &interpreters)?;
     let mut wanted = spec.wanted.clone();
@@ -278,9 +291,11 @@ pub fn install_missing(
         ..Requirement::exactly(Distribution::new(&pin.name), &pin.version)
     });
     let added = distributions.iter().filter(|each| lock.version_of(each.as_str()).is_none());
-    let requirements: Vec<Requirement> = kept.chain(added.map(|each| Requirement::any(each.clone()))).collect();
+    let requirements: Vec<Requirement> =
+        kept.chain(added.map(|each| Requirement::any(each.clone()))).collect();
     progress(Step::Resolving(base.to_string()));
-    let sources: Vec<Distribution> = lock.built_from_source.iter().map(|name| Distribution::new(name)).collect();
+    let sources: Vec<Distribution> =
+        lock.built_from_source.iter().map(|name| Distribution::new(name)).collect();
     let lock = resolve::with_exceptions(&uv, cache, &base, &requirements, sources).map_err(|reason| {
         EnvironmentError::Unresolvable {
             what: names.join(", "),
@@ -341,7 +356,10 @@ fn install(
     let ours = folder.join(OURS);
     fs::write(&ours, "Made by mlem; may be deleted when no mlem runs.\n").map_err(at(&ours))?;
     progress(Step::Installing(lock.packages.len()));
-    let failed = |reason: String| EnvironmentError::Install { folder: folder.clone(), reason: resolve::in_short(&reason) };
+    let failed = |reason: String| EnvironmentError::Install {
+        folder: folder.clone(),
+        reason: resolve::in_short(&reason),
+    };
     uv.make_environment(&base.path, &folder.join("venv")).map_err(failed)?;
     let list = folder.join("requirements.txt");
     fs::write(&list, lock.to_requirements()).map_err(at(&list))?;

@@ -88,7 +88,9 @@ fn confidence(places: &[Entry], kinship: &dyn Fn(&Entry) -> u8, near: Option<&st
         // Without a library to look in, nothing makes one of several places better than another.
         return if places.len() == 1 { Confidence::Likely } else { Confidence::Ambiguous };
     };
-    let rivals = |entry: &&Entry| kinship(entry) == kinship(first) && unlikeliness(entry, Some(near)) == unlikeliness(first, Some(near));
+    let rivals = |entry: &&Entry| {
+        kinship(entry) == kinship(first) && unlikeliness(entry, Some(near)) == unlikeliness(first, Some(near))
+    };
     let rivals: Vec<&Entry> = places[1..].iter().filter(rivals).collect();
     if kinship(first) < 2 {
         if rivals.is_empty() {
@@ -99,22 +101,38 @@ fn confidence(places: &[Entry], kinship: &dyn Fn(&Entry) -> u8, near: Option<&st
         return Confidence::Only;
     }
     // Offered nearer to the library's root than any other: what its makers show first.
-    if rivals.iter().all(|rival| depth(first) < depth(rival)) { Confidence::Likely } else { Confidence::Ambiguous }
+    if rivals.iter().all(|rival| depth(first) < depth(rival)) {
+        Confidence::Likely
+    } else {
+        Confidence::Ambiguous
+    }
 }
 
 /// Packages in which libraries carried copies of others.
 const CARRIERS: &[&str] = &["externals", "extern", "external", "packages", "vendored", "_vendor", "vendor"];
 
 /// Parts of dotted names that say: not meant for users.
-const BACKSTAGE: &[&str] =
-    &["core", "internals", "internal", "sandbox", "testing", "legacy", "external", "private", "pathsec", "lib", "distutils"];
+const BACKSTAGE: &[&str] = &[
+    "core",
+    "internals",
+    "internal",
+    "sandbox",
+    "testing",
+    "legacy",
+    "external",
+    "private",
+    "pathsec",
+    "lib",
+    "distutils",
+];
 
 /// Orders places of one library: what users are meant to use, what they are not, and modules that happen to be called so.
 fn unlikeliness(entry: &Entry, near: Option<&str>) -> u8 {
     // Where old code looked backstage, backstage is as good as any other place.
     let parts = entry.qualified.split('.').skip(1);
     let backstage = parts.filter(|part| BACKSTAGE.contains(part)).count();
-    let looked = near.map_or(0, |near| near.split('.').skip(1).filter(|part| BACKSTAGE.contains(part)).count());
+    let looked =
+        near.map_or(0, |near| near.split('.').skip(1).filter(|part| BACKSTAGE.contains(part)).count());
     match entry.kind {
         "module" if depth(entry) > 0 => 2,
         _ => u8::from(backstage > looked),
@@ -159,7 +177,10 @@ mod tests {
 
     fn ranked(places: &[(&str, &str)], near: Option<&str>) -> Vec<String> {
         let entries = places.iter().map(|(qualified, origin)| entry(qualified, origin)).collect();
-        rank(entries, near).into_iter().map(|home| format!("{} {:?}", home.qualified, home.confidence)).collect()
+        rank(entries, near)
+            .into_iter()
+            .map(|home| format!("{} {:?}", home.qualified, home.confidence))
+            .collect()
     }
 
     #[test]
@@ -198,14 +219,16 @@ mod tests {
 
     #[test]
     fn carried_copies_lead_to_the_library_itself() {
-        let entries = vec![Entry { kind: "module", ..entry("joblib", "joblib") }, entry("x.testing.joblib", "y")];
+        let entries =
+            vec![Entry { kind: "module", ..entry("joblib", "joblib") }, entry("x.testing.joblib", "y")];
         let home = &rank(entries, Some("sklearn.externals"))[0];
         assert_eq!((home.qualified.as_str(), home.confidence), ("joblib", Confidence::Only));
     }
 
     #[test]
     fn modules_and_backstage_places_are_no_rivals() {
-        let places = [("pandas.concat", "a"), ("pandas.core.internals.concat", "b"), ("pandas.core.x.concat", "c")];
+        let places =
+            [("pandas.concat", "a"), ("pandas.core.internals.concat", "b"), ("pandas.core.x.concat", "c")];
         assert_eq!(ranked(&places, Some("pandas.tools.merge"))[0], "pandas.concat Only");
     }
 }

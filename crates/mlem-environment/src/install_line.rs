@@ -16,10 +16,40 @@ pub(crate) struct Installs {
 
 /// Options of `pip install` and `conda install` that take the next word as their value.
 const WITH_VALUE: &[&str] = &[
-    "-i", "--index-url", "--extra-index-url", "-f", "--find-links", "-c", "--constraint", "-t", "--target", "--prefix",
-    "--root", "--src", "--upgrade-strategy", "--global-option", "--install-option", "--config-settings", "--platform",
-    "--python-version", "--proxy", "--timeout", "--default-timeout", "--retries", "--trusted-host", "--cert", "--log",
-    "--cache-dir", "--channel", "-n", "--name", "-p", "--progress-bar", "--no-binary", "--only-binary", "--solver",
+    "-i",
+    "--index-url",
+    "--extra-index-url",
+    "-f",
+    "--find-links",
+    "-c",
+    "--constraint",
+    "-t",
+    "--target",
+    "--prefix",
+    "--root",
+    "--src",
+    "--upgrade-strategy",
+    "--global-option",
+    "--install-option",
+    "--config-settings",
+    "--platform",
+    "--python-version",
+    "--proxy",
+    "--timeout",
+    "--default-timeout",
+    "--retries",
+    "--trusted-host",
+    "--cert",
+    "--log",
+    "--cache-dir",
+    "--channel",
+    "-n",
+    "--name",
+    "-p",
+    "--progress-bar",
+    "--no-binary",
+    "--only-binary",
+    "--solver",
 ];
 
 /// Reads a shell command line, which may hold several commands.
@@ -42,7 +72,10 @@ fn read_command(words: &[String], installs: &mut Installs) {
             let name = word.split('=').next().unwrap_or(word);
             match name {
                 "-r" | "--requirement" | "--file" => {
-                    let value = word.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| arguments.next().cloned());
+                    let value = word
+                        .split_once('=')
+                        .map(|(_, value)| value.to_owned())
+                        .or_else(|| arguments.next().cloned());
                     installs.files.extend(value);
                 }
                 _ if word.contains('=') => {}
@@ -66,7 +99,9 @@ fn installer(words: &[String]) -> Option<(bool, &[String])> {
         let name = first.trim_start_matches(['!', '%']).rsplit(['/', '\\']).next().unwrap_or(first);
         let assignment = first.contains('=') && !first.starts_with('-');
         match name {
-            "sudo" | "yes" | "time" | "exec" | "env" | "uv" | "-H" | "-E" | "-m" | "-q" | "--quiet" => rest = after,
+            "sudo" | "yes" | "time" | "exec" | "env" | "uv" | "-H" | "-E" | "-m" | "-q" | "--quiet" => {
+                rest = after
+            }
             _ if assignment => rest = after,
             _ if name.starts_with("python") || name.contains("executable") || name == "py" => rest = after,
             _ if name == "pip" || name.strip_prefix("pip").is_some_and(is_version) => {
@@ -99,13 +134,18 @@ fn requirement(word: &str, conda: bool) -> Result<Option<Requirement>, String> {
         let file = word.rsplit('/').next().unwrap_or(word);
         let mut parts = file.split('-');
         return match (parts.next(), parts.next()) {
-            (Some(name), Some(version)) if Distribution::is_valid(name) => {
-                Ok(Some(Requirement::exactly(Distribution::new(name), version.split('+').next().unwrap_or(version))))
-            }
+            (Some(name), Some(version)) if Distribution::is_valid(name) => Ok(Some(Requirement::exactly(
+                Distribution::new(name),
+                version.split('+').next().unwrap_or(version),
+            ))),
             _ => Err(format!("`{word}` is a file")),
         };
     }
-    if word == "." || word.starts_with(['.', '/', '~']) || word.ends_with(".gz") || word.ends_with(".zip") && !word.contains("://") {
+    if word == "."
+        || word.starts_with(['.', '/', '~'])
+        || word.ends_with(".gz")
+        || word.ends_with(".zip") && !word.contains("://")
+    {
         return Err(format!("`{word}` is a file or folder"));
     }
     if conda {
@@ -163,7 +203,9 @@ fn commands(line: &str) -> Vec<Vec<String>> {
                 commands.push(Vec::new());
             }
             // People forget the quotes of `x>=1.2`; the shell then writes a file, they meant a version.
-            (None, '>' | '<') if in_word && (characters.peek() == Some(&'=') || word.chars().any(char::is_alphabetic)) => {
+            (None, '>' | '<')
+                if in_word && (characters.peek() == Some(&'=') || word.chars().any(char::is_alphabetic)) =>
+            {
                 word.push(character);
             }
             (None, '>' | '<') => {
@@ -175,7 +217,9 @@ fn commands(line: &str) -> Vec<Vec<String>> {
                 }
                 skip_next = true;
             }
-            (None, _) if character.is_whitespace() => finish(&mut word, &mut in_word, &mut commands, &mut skip_next),
+            (None, _) if character.is_whitespace() => {
+                finish(&mut word, &mut in_word, &mut commands, &mut skip_next)
+            }
             (None, _) => {
                 word.push(character);
                 in_word = true;
@@ -203,7 +247,10 @@ mod tests {
     fn install_commands_are_read_as_the_shell_would() {
         for (line, expected) in [
             ("pip install numpy", "numpy"),
-            ("pip install -q x==1.2 \"y>=3\" git+https://h/o/z.git", "x==1.2, y>=3, z @ git+https://h/o/z.git"),
+            (
+                "pip install -q x==1.2 \"y>=3\" git+https://h/o/z.git",
+                "x==1.2, y>=3, z @ git+https://h/o/z.git",
+            ),
             ("pip3 install --upgrade --user pandas > /dev/null 2>&1", "pandas"),
             ("python -m pip install -U scikit-learn", "scikit-learn"),
             ("{sys.executable} -m pip install tqdm", "tqdm"),

@@ -142,7 +142,7 @@ impl Interpreter {
         });
         found.retain(|interpreter| !interpreter.virtual_environment);
         // A stable sort, so that of equal versions the one found first (on PATH) stays first.
-        found.sort_by(|one, other| (other.is_cpython(), other.version).cmp(&(one.is_cpython(), one.version)));
+        found.sort_by_key(|each| std::cmp::Reverse((each.is_cpython(), each.version)));
         found
     }
 
@@ -172,8 +172,13 @@ fn candidates() -> Vec<PathBuf> {
     let home = process::variable("HOME").map(PathBuf::from);
     let under_home = |tail: &str| home.as_ref().map(|home| home.join(tail));
     let collections = [
-        process::variable("PYENV_ROOT").map(PathBuf::from).or_else(|| under_home(".pyenv")).map(|root| root.join("versions")),
-        process::variable("UV_PYTHON_INSTALL_DIR").map(PathBuf::from).or_else(|| under_home(".local/share/uv/python")),
+        process::variable("PYENV_ROOT")
+            .map(PathBuf::from)
+            .or_else(|| under_home(".pyenv"))
+            .map(|root| root.join("versions")),
+        process::variable("UV_PYTHON_INSTALL_DIR")
+            .map(PathBuf::from)
+            .or_else(|| under_home(".local/share/uv/python")),
     ];
     for collection in collections.into_iter().flatten() {
         folders.extend(entries(&collection).into_iter().map(|version| version.join("bin")));
@@ -199,8 +204,9 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).map(|list| list.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map(|list| list.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
     paths.sort();
     paths
 }

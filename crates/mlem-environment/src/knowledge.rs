@@ -21,6 +21,9 @@ pub struct Offer {
     pub note: Option<String>,
 }
 
+/// The first and the last CPython release that has something.
+type Span = ((u8, u8), (u8, u8));
+
 /// Something that is needed without being imported.
 #[derive(Debug)]
 pub(crate) struct Implied {
@@ -53,7 +56,7 @@ pub struct Knowledge {
     misnamed: FxHashMap<Distribution, Distribution>,
     /// Alternative to preferred distribution.
     preferred: FxHashMap<Distribution, Distribution>,
-    standard: FxHashMap<&'static str, ((u8, u8), (u8, u8))>,
+    standard: FxHashMap<&'static str, Span>,
     pub(crate) implied: Vec<Implied>,
 }
 
@@ -131,8 +134,10 @@ impl Knowledge {
         // The tables are part of the program; tests read every row of them.
         let table: Distributions =
             toml::from_str(include_str!("../data/distributions.toml")).expect("distributions.toml is valid");
-        let implied: ImpliedTable = toml::from_str(include_str!("../data/implied.toml")).expect("implied.toml is valid");
-        let magics: Magics = toml::from_str(include_str!("../data/magics.toml")).expect("magics.toml is valid");
+        let implied: ImpliedTable =
+            toml::from_str(include_str!("../data/implied.toml")).expect("implied.toml is valid");
+        let magics: Magics =
+            toml::from_str(include_str!("../data/magics.toml")).expect("magics.toml is valid");
         let named = |name: &str| (!name.is_empty()).then(|| Distribution::new(name));
         let all = |names: Vec<String>| names.iter().map(|name| Distribution::new(name)).collect::<Vec<_>>();
         let mut misnamed = FxHashMap::default();
@@ -163,7 +168,11 @@ impl Knowledge {
         Self {
             offers,
             same: table.same.iter().map(|name| Distribution::new(name)).collect(),
-            part_of: table.part_of.into_iter().map(|(import, name)| (import, Distribution::new(&name))).collect(),
+            part_of: table
+                .part_of
+                .into_iter()
+                .map(|(import, name)| (import, Distribution::new(&name)))
+                .collect(),
             platform: table.platform.into_iter().collect(),
             sdist: table.sdist.iter().map(|name| Distribution::new(name)).collect(),
             conda: table.conda.into_iter().map(|(name, here)| (name, named(&here))).collect(),
@@ -267,10 +276,16 @@ fn causes(row: ImpliedRow) -> Vec<Implied> {
     let ImpliedRow { import, call, method, with, literal, needs, .. } = row;
     let with = with.unwrap_or_default();
     let imports = import.map(OneOrMore::into_vec).unwrap_or_default().into_iter().map(Cause::Import);
-    let calls =
-        call.map(OneOrMore::into_vec).unwrap_or_default().into_iter().map(|name| Cause::Call(name, literal.clone()));
-    let methods =
-        method.map(OneOrMore::into_vec).unwrap_or_default().into_iter().map(|name| Cause::Method(name, with.clone()));
+    let calls = call
+        .map(OneOrMore::into_vec)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|name| Cause::Call(name, literal.clone()));
+    let methods = method
+        .map(OneOrMore::into_vec)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|name| Cause::Method(name, with.clone()));
     imports
         .chain(calls)
         .chain(methods)
@@ -278,7 +293,7 @@ fn causes(row: ImpliedRow) -> Vec<Implied> {
         .collect()
 }
 
-fn standard_library(text: &'static str) -> FxHashMap<&'static str, ((u8, u8), (u8, u8))> {
+fn standard_library(text: &'static str) -> FxHashMap<&'static str, Span> {
     let version = |text: &str| {
         let (major, minor) = text.split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
@@ -327,7 +342,10 @@ mod tests {
         let knowledge = Knowledge::shipped();
         for (import, offer) in &knowledge.offers {
             assert!(!knowledge.same.contains(&Distribution::new(import)), "{import} stands twice");
-            assert!(knowledge.standard_library(import).is_none() || import == "user", "{import} is standard library");
+            assert!(
+                knowledge.standard_library(import).is_none() || import == "user",
+                "{import} is standard library"
+            );
             if !offer.specifier.is_empty() {
                 let text = format!("x{}", offer.specifier);
                 assert!(crate::Requirement::parse(&text).is_ok(), "{import}: {}", offer.specifier);

@@ -1,5 +1,6 @@
 //! Distributions, locks, interpreters: what a notebook needs, and what an interpreter has.
 
+mod bindings;
 mod collect;
 mod detect;
 mod distribution;
@@ -21,7 +22,8 @@ mod uv;
 pub use detect::{Detected, Detector, Need, NeedKind, Pins, Why, detect, detect_units};
 pub use distribution::Distribution;
 pub use environment::{
-    Environment, EnvironmentError, EnvironmentSpec, PythonChoice, Step, Wanted, build, existing, install_missing,
+    Environment, EnvironmentError, EnvironmentSpec, PythonChoice, Step, Wanted, build, existing,
+    install_missing,
 };
 pub use homes::{Confidence, Home};
 pub use interpreter::{Interpreter, InterpreterError};
@@ -29,7 +31,9 @@ pub use knowledge::{Knowledge, Offer};
 pub use lock::{Lock, Pin};
 pub use probe::{Answer, Kind, Parameter, ParameterKind, Probe, ProbeError, Raised};
 pub use releases::{Releases, newest_releases};
-pub use requirement::{Requirement, RequirementError, RequirementsFile, RequirementsFileError, read_requirements};
+pub use requirement::{
+    Requirement, RequirementError, RequirementsFile, RequirementsFileError, read_requirements,
+};
 pub use resolve::{Dropped, PassedOver, Suspect};
 pub use surroundings::{Evidence, Surroundings};
 pub use uv::{Uv, UvMissing};

@@ -39,7 +39,11 @@ pub struct Lock {
 
 impl Lock {
     /// Reads what `uv pip compile --generate-hashes --no-annotate --no-header` printed.
-    pub(crate) fn from_compiled(text: &str, interpreter: &Interpreter, built_from_source: Vec<String>) -> Self {
+    pub(crate) fn from_compiled(
+        text: &str,
+        interpreter: &Interpreter,
+        built_from_source: Vec<String>,
+    ) -> Self {
         let mut packages: Vec<Pin> = Vec::new();
         for line in text.lines() {
             let line = line.trim().trim_end_matches('\\').trim_end();
@@ -158,8 +162,11 @@ mod tests {
         let one = Lock::from_compiled("six==1.17.0 \\\n  --hash=sha256:aa\n", &interpreter(), Vec::new());
         let same = Lock::from_compiled("six==1.17.0\n", &interpreter(), Vec::new());
         let other = Lock::from_compiled("six==1.16.0\n", &interpreter(), Vec::new());
-        let elsewhere =
-            Lock::from_compiled("six==1.17.0\n", &Interpreter { version: (3, 12, 1), ..interpreter() }, Vec::new());
+        let elsewhere = Lock::from_compiled(
+            "six==1.17.0\n",
+            &Interpreter { version: (3, 12, 1), ..interpreter() },
+            Vec::new(),
+        );
         assert_eq!(one.hash(), same.hash());
         assert_ne!(one.hash(), other.hash());
         assert_ne!(one.hash(), elsewhere.hash());

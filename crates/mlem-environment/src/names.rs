@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use mlem_python::Unit;
-use mlem_python::ast::{Expr, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Distribution;
+use crate::bindings::{Binding, Module};
 use crate::environment::Environment;
 use crate::probe::Kind;
 
@@ -76,7 +76,8 @@ impl NameIndex {
         }
         let mut entries = BTreeSet::new();
         let mut compiled = Vec::new();
-        let mut modules: Vec<String> = reader.files.keys().filter(|module| is_public(module)).cloned().collect();
+        let mut modules: Vec<String> =
+            reader.files.keys().filter(|module| is_public(module)).cloned().collect();
         modules.sort();
         for module in &modules {
             let distribution = reader.distribution(module);
@@ -87,7 +88,13 @@ impl NameIndex {
                 entries.insert(Entry { name, qualified, origin, distribution: distribution.clone(), kind });
             }
             let name = module.rsplit('.').next().unwrap_or(module).to_owned();
-            entries.insert(Entry { name, qualified: module.clone(), origin: module.clone(), distribution, kind: "module" });
+            entries.insert(Entry {
+                name,
+                qualified: module.clone(),
+                origin: module.clone(),
+                distribution,
+                kind: "module",
+            });
         }
         compiled.sort();
         compiled.dedup();
@@ -115,7 +122,13 @@ impl NameIndex {
                     Kind::Data => "data",
                     _ => "function",
                 };
-                Entry { name: name.clone(), origin: qualified.clone(), qualified, distribution: distribution.clone(), kind }
+                Entry {
+                    name: name.clone(),
+                    origin: qualified.clone(),
+                    qualified,
+                    distribution: distribution.clone(),
+                    kind,
+                }
             })
             .collect();
         self.entries.extend(fresh);
@@ -126,7 +139,8 @@ impl NameIndex {
         self.entries.sort();
         self.text = HEADING.to_owned();
         for entry in self.entries.drain(..) {
-            let fields = [&entry.name, &entry.qualified, &entry.origin, &entry.distribution].map(String::as_str);
+            let fields =
+                [&entry.name, &entry.qualified, &entry.origin, &entry.distribution].map(String::as_str);
             self.text.push('\n');
             self.text.push_str(&fields.join("\t"));
             self.text.push('\t');
@@ -141,7 +155,8 @@ impl NameIndex {
         let Some(first) = self.text.find(&needle) else { return Vec::new() };
         let entry = |line: &str| {
             let mut fields = line.split('\t').map(str::to_owned);
-            let [name, qualified, origin, distribution] = [fields.next()?, fields.next()?, fields.next()?, fields.next()?];
+            let [name, qualified, origin, distribution] =
+                [fields.next()?, fields.next()?, fields.next()?, fields.next()?];
             let kind = match fields.next()?.as_str() {
                 "class" => "class",
                 "function" => "function",
@@ -161,32 +176,26 @@ fn is_public(module: &str) -> bool {
             && !part.starts_with("test_")
             && !matches!(
                 part,
-                "tests" | "test" | "conftest" | "setup" | "setup_package" | "benchmarks" | "benchmark" | "examples" | "doc"
-                    | "docs" | "vendored" | "vendor" | "third_party" | "extern" | "externals" | "compat" | "deprecated" | "bundled"
+                "tests"
+                    | "test"
+                    | "conftest"
+                    | "setup"
+                    | "setup_package"
+                    | "benchmarks"
+                    | "benchmark"
+                    | "examples"
+                    | "doc"
+                    | "docs"
+                    | "vendored"
+                    | "vendor"
+                    | "third_party"
+                    | "extern"
+                    | "externals"
+                    | "compat"
+                    | "deprecated"
+                    | "bundled"
             )
     })
-}
-
-#[derive(Clone, Debug)]
-enum Binding {
-    Class,
-    Function,
-    Data,
-    /// `from module import name`.
-    From(String, String),
-    /// `import module as name`.
-    Module(String),
-}
-
-#[derive(Debug, Default)]
-struct Module {
-    binds: BTreeMap<String, Binding>,
-    /// `from module import *`.
-    stars: Vec<String>,
-    all: Option<BTreeSet<String>>,
-    /// `__all__` is put together from parts that cannot be read.
-    partial: bool,
-    is_package: bool,
 }
 
 #[derive(Default)]
@@ -214,7 +223,12 @@ impl Reader {
         }
         for path in &paths {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            if is_library && matches!(name, "site-packages" | "dist-packages" | "lib-dynload" | "idlelib" | "lib2to3" | "turtledemo") {
+            if is_library
+                && matches!(
+                    name,
+                    "site-packages" | "dist-packages" | "lib-dynload" | "idlelib" | "lib2to3" | "turtledemo"
+                )
+            {
                 continue;
             }
             let before = self.files.len();
@@ -227,7 +241,8 @@ impl Reader {
 
     /// Adds a module or a package with all that is in it. What an earlier place has, stays.
     fn add_path(&mut self, path: &Path, name: &str, prefix: &str, depth: usize) {
-        let dotted = |stem: &str| if prefix.is_empty() { stem.to_owned() } else { format!("{prefix}.{stem}") };
+        let dotted =
+            |stem: &str| if prefix.is_empty() { stem.to_owned() } else { format!("{prefix}.{stem}") };
         if let Some(stem) = name.strip_suffix(".py") {
             if stem != "__init__" && is_identifier(stem) {
                 self.files.entry(dotted(stem)).or_insert_with(|| path.to_owned());
@@ -239,7 +254,11 @@ impl Reader {
             return;
         }
         // Links inside packages are rare, and can lead in circles.
-        if depth > 12 || !is_identifier(name) || matches!(name, "tests" | "test" | "__pycache__") || !path.is_dir() {
+        if depth > 12
+            || !is_identifier(name)
+            || matches!(name, "tests" | "test" | "__pycache__")
+            || !path.is_dir()
+        {
             return;
         }
         let module = dotted(name);
@@ -270,9 +289,12 @@ impl Reader {
             if path.starts_with(['.', '/', '"']) || path.contains(".dist-info") || !path.ends_with(".py") {
                 continue;
             }
-            let parts: Vec<&str> = path.trim_end_matches(".py").split('/').filter(|part| *part != "__init__").collect();
+            let parts: Vec<&str> =
+                path.trim_end_matches(".py").split('/').filter(|part| *part != "__init__").collect();
             for length in 1..=parts.len().min(3) {
-                self.holders.entry(parts[..length].join(".")).or_insert_with(|| distribution.as_str().to_owned());
+                self.holders
+                    .entry(parts[..length].join("."))
+                    .or_insert_with(|| distribution.as_str().to_owned());
             }
         }
     }
@@ -294,7 +316,10 @@ impl Reader {
             return Some(Rc::clone(known));
         }
         let path = self.files.get(name)?.clone();
-        let mut module = Module { is_package: path.file_name().is_some_and(|file| file == "__init__.py"), ..Module::default() };
+        let mut module = Module {
+            is_package: path.file_name().is_some_and(|file| file == "__init__.py"),
+            ..Module::default()
+        };
         for path in [path.clone(), path.with_extension("pyi")] {
             // A stub beside an `__init__.py` that loads lazily holds its re-exports (lazy_loader's convention).
             let is_stub = path.extension().is_some_and(|end| end == "pyi");
@@ -319,7 +344,14 @@ impl Reader {
         found.into_iter().filter(|(name, _)| !name.starts_with('_')).collect()
     }
 
-    fn gather(&mut self, name: &str, found: &mut BTreeMap<String, &'static str>, compiled: &mut Vec<String>, asked: &str, depth: usize) {
+    fn gather(
+        &mut self,
+        name: &str,
+        found: &mut BTreeMap<String, &'static str>,
+        compiled: &mut Vec<String>,
+        asked: &str,
+        depth: usize,
+    ) {
         let Some(module) = self.module(name) else {
             if self.compiled.contains(name) {
                 compiled.push(asked.to_owned());
@@ -377,11 +409,19 @@ impl Reader {
             Some(Binding::Data) => "data",
             Some(Binding::Module(_)) => "module",
             Some(Binding::From(target, inner)) => {
-                if self.files.contains_key(&format!("{target}.{inner}")) { "module" } else { self.kind(target, inner, depth + 1) }
+                if self.files.contains_key(&format!("{target}.{inner}")) {
+                    "module"
+                } else {
+                    self.kind(target, inner, depth + 1)
+                }
             }
             None => {
                 let stars = read.stars.clone();
-                stars.iter().map(|star| self.kind(star, name, depth + 1)).find(|kind| *kind != "data").unwrap_or("data")
+                stars
+                    .iter()
+                    .map(|star| self.kind(star, name, depth + 1))
+                    .find(|kind| *kind != "data")
+                    .unwrap_or("data")
             }
         }
     }
@@ -402,7 +442,9 @@ impl Reader {
             Some(_) => here,
             None => {
                 for star in read.stars.clone() {
-                    let offers = self.module(&star).is_some_and(|read| read.binds.contains_key(name) || !read.stars.is_empty());
+                    let offers = self
+                        .module(&star)
+                        .is_some_and(|read| read.binds.contains_key(name) || !read.stars.is_empty());
                     if offers {
                         return self.origin(&star, name, depth + 1);
                     }
@@ -413,142 +455,9 @@ impl Reader {
     }
 }
 
-impl Module {
-    fn take(&mut self, body: &[Stmt], name: &str) {
-        for stmt in body {
-            match stmt {
-                Stmt::ClassDef(def) => drop(self.binds.insert(def.name.to_string(), Binding::Class)),
-                Stmt::FunctionDef(def) => {
-                    self.binds.entry(def.name.to_string()).or_insert(Binding::Function);
-                }
-                Stmt::Assign(assign) => {
-                    for target in &assign.targets {
-                        self.assign(target, &assign.value);
-                    }
-                }
-                Stmt::AnnAssign(assign) => {
-                    if let Some(value) = &assign.value {
-                        self.assign(&assign.target, value);
-                    }
-                }
-                Stmt::AugAssign(assign) if is_all(&assign.target) => self.list_all(&assign.value),
-                Stmt::Expr(expr) => {
-                    // `__all__.extend([…])` and `__all__.append(…)`
-                    if let Expr::Call(call) = expr.value.as_ref()
-                        && let Expr::Attribute(attribute) = call.func.as_ref()
-                        && is_all(&attribute.value)
-                        && let Some(first) = call.arguments.args.first()
-                    {
-                        self.list_all(first);
-                    }
-                }
-                Stmt::Import(import) => {
-                    for alias in &import.names {
-                        if let Some(bound) = &alias.asname {
-                            self.binds.insert(bound.to_string(), Binding::Module(alias.name.to_string()));
-                        }
-                    }
-                }
-                Stmt::ImportFrom(import) => {
-                    let module = import.module.as_ref().map_or("", |module| module.as_str());
-                    let Some(target) = self.absolute(name, import.level, module) else { continue };
-                    for alias in &import.names {
-                        let original = alias.name.as_str();
-                        let bound = alias.asname.as_ref().map_or(original, |bound| bound.as_str());
-                        if original == "*" {
-                            self.stars.push(target.clone());
-                        } else if bound == "__all__" {
-                            self.partial = true;
-                        } else {
-                            self.binds.insert(bound.to_owned(), Binding::From(target.clone(), original.to_owned()));
-                        }
-                    }
-                }
-                // Both sides of a version or platform check, and of a guarded import.
-                Stmt::If(branch) => {
-                    self.take(&branch.body, name);
-                    for clause in &branch.elif_else_clauses {
-                        self.take(&clause.body, name);
-                    }
-                }
-                Stmt::Try(attempt) => {
-                    self.take(&attempt.body, name);
-                    self.take(&attempt.orelse, name);
-                    self.take(&attempt.finalbody, name);
-                }
-                Stmt::With(with) => self.take(&with.body, name),
-                _ => {}
-            }
-        }
-    }
-
-    fn assign(&mut self, target: &Expr, value: &Expr) {
-        match target {
-            Expr::Name(name) if name.id.as_str() == "__all__" => {
-                self.all.get_or_insert_default();
-                self.list_all(value);
-            }
-            Expr::Name(name) => {
-                self.binds.entry(name.id.to_string()).or_insert(Binding::Data);
-            }
-            Expr::Tuple(tuple) => {
-                // `__getattr__, __dir__, __all__ = lazy.attach_stub(…)`
-                for each in &tuple.elts {
-                    if is_all(each) {
-                        self.partial = true;
-                    } else {
-                        self.assign(each, value);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn list_all(&mut self, value: &Expr) {
-        match value {
-            Expr::List(list) => self.list_names(&list.elts),
-            Expr::Tuple(tuple) => self.list_names(&tuple.elts),
-            Expr::BinOp(sum) => {
-                self.list_all(&sum.left);
-                self.list_all(&sum.right);
-            }
-            Expr::StringLiteral(text) => drop(self.all.get_or_insert_default().insert(text.value.to_str().to_owned())),
-            _ => self.partial = true,
-        }
-    }
-
-    fn list_names(&mut self, names: &[Expr]) {
-        let all = self.all.get_or_insert_default();
-        for each in names {
-            match each {
-                Expr::StringLiteral(text) => drop(all.insert(text.value.to_str().to_owned())),
-                _ => self.partial = true,
-            }
-        }
-    }
-
-    /// The module that `from …x import` in `name` means.
-    fn absolute(&self, name: &str, level: u32, module: &str) -> Option<String> {
-        if level == 0 {
-            return Some(module.to_owned());
-        }
-        let mut base = name;
-        // In a package's `__init__`, one dot is the package itself.
-        let climbs = if self.is_package { level - 1 } else { level };
-        for _ in 0..climbs {
-            base = base.rsplit_once('.')?.0;
-        }
-        Some(if module.is_empty() { base.to_owned() } else { format!("{base}.{module}") })
-    }
-}
-
-fn is_all(expr: &Expr) -> bool {
-    matches!(expr, Expr::Name(name) if name.id.as_str() == "__all__")
-}
-
 fn is_identifier(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 #[cfg(test)]
@@ -589,15 +498,23 @@ mod tests {
     }
 
     fn shown(index: &NameIndex, name: &str) -> Vec<String> {
-        let shown = |entry: Entry| format!("{} <- {} {} {}", entry.qualified, entry.origin, entry.distribution, entry.kind);
+        let shown = |entry: Entry| {
+            format!("{} <- {} {} {}", entry.qualified, entry.origin, entry.distribution, entry.kind)
+        };
         index.find(name).into_iter().map(shown).collect()
     }
 
     #[test]
     fn re_exports_are_followed_to_where_a_name_is_defined() {
         let index = index(&[
-            ("lib/__init__.py", "from ._impl import *\nfrom .sub import helper as assist\nfrom os import path\n__version__ = '1'\n"),
-            ("lib/_impl.py", "__all__ = ['split']\ndef split(): pass\ndef hidden(): pass\nfrom numpy import array\n"),
+            (
+                "lib/__init__.py",
+                "from ._impl import *\nfrom .sub import helper as assist\nfrom os import path\n__version__ = '1'\n",
+            ),
+            (
+                "lib/_impl.py",
+                "__all__ = ['split']\ndef split(): pass\ndef hidden(): pass\nfrom numpy import array\n",
+            ),
             ("lib/sub.py", "import json\nfrom ._impl import split\ndef helper(): pass\nclass Thing: pass\n"),
             ("lib/tests/test_a.py", "def split(): pass\n"),
             ("Lib_Name-1.0.dist-info/RECORD", "lib/__init__.py,sha256=x,1\nlib/sub.py,,\n"),
@@ -614,11 +531,17 @@ mod tests {
     #[test]
     fn lazy_packages_are_read_from_their_stub() {
         let index = index(&[
-            ("pic/__init__.py", "import lazy_loader as lazy\n__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)\n"),
+            (
+                "pic/__init__.py",
+                "import lazy_loader as lazy\n__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)\n",
+            ),
             ("pic/__init__.pyi", "from .io import imread as imread\n"),
             ("pic/io.py", "def imread(): pass\n"),
         ]);
-        assert_eq!(shown(&index, "imread"), ["pic.imread <- pic.io.imread pic function", "pic.io.imread <- pic.io.imread pic function"]);
+        assert_eq!(
+            shown(&index, "imread"),
+            ["pic.imread <- pic.io.imread pic function", "pic.io.imread <- pic.io.imread pic function"]
+        );
     }
 
     #[test]

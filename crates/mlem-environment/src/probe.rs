@@ -230,12 +230,15 @@ impl Probe {
             return known.clone();
         }
         let well_formed = !qualified.is_empty()
-            && qualified.split('.').all(|part| !part.is_empty() && !part.contains(|c: char| !c.is_alphanumeric() && c != '_'));
+            && qualified
+                .split('.')
+                .all(|part| !part.is_empty() && !part.contains(|c: char| !c.is_alphanumeric() && c != '_'));
         let answer = if well_formed {
             match self.ask("lookup", Some(qualified), None) {
                 Ok(line) => match serde_json::from_str::<Answer>(&line) {
                     Ok(mut answer) => {
-                        answer.distribution = answer.distribution.map(|name| Distribution::new(&name).as_str().to_owned());
+                        answer.distribution =
+                            answer.distribution.map(|name| Distribution::new(&name).as_str().to_owned());
                         answer
                     }
                     Err(error) => Answer::unknown("ProbeFailure", format!("unreadable answer: {error}")),
@@ -254,7 +257,10 @@ impl Probe {
     /// but compiled modules that a package re-exports whole.
     pub fn where_now(&mut self, name: &str, near: Option<&str>) -> Vec<Home> {
         if self.index.is_none() {
-            let file = self.cache.as_ref().map(|cache| cache.join("names").join(format!("{}.tsv", self.environment.key())));
+            let file = self
+                .cache
+                .as_ref()
+                .map(|cache| cache.join("names").join(format!("{}.tsv", self.environment.key())));
             let index = match file.as_deref().and_then(NameIndex::read) {
                 Some(index) => index,
                 None => {
@@ -289,7 +295,10 @@ impl Probe {
         let unknown = |kind: &str, message: &str| Box::new(Answer::unknown(kind, message.to_owned()));
         if self.process.is_none() {
             if self.restarts >= RESTARTS {
-                return Err(unknown("ProbeFailure", "the interpreter died too often and is not asked any more"));
+                return Err(unknown(
+                    "ProbeFailure",
+                    "the interpreter died too often and is not asked any more",
+                ));
             }
             self.restarts += 1;
             match Process::start(&self.environment) {
@@ -300,7 +309,8 @@ impl Probe {
         let Some(process) = &mut self.process else { return Err(unknown("ProbeFailure", "no process")) };
         self.next += 1;
         let question = Question { id: self.next, op, name, module };
-        let sent = serde_json::to_string(&question).map(|line| writeln!(process.stdin, "{line}").and_then(|()| process.stdin.flush()));
+        let sent = serde_json::to_string(&question)
+            .map(|line| writeln!(process.stdin, "{line}").and_then(|()| process.stdin.flush()));
         // A process that is gone is noticed below, where its ending is read.
         drop(sent);
         match process.lines.recv_timeout(self.limit) {

@@ -194,7 +194,14 @@ mod tests {
 
     #[test]
     fn secrets_do_not_pass() {
-        for name in ["AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY", "KAGGLE_KEY", "PYTHONPATH", "UV_EXCLUDE_NEWER", "PYTHONDONTWRITEBYTECODE"] {
+        for name in [
+            "AWS_SECRET_ACCESS_KEY",
+            "OPENAI_API_KEY",
+            "KAGGLE_KEY",
+            "PYTHONPATH",
+            "UV_EXCLUDE_NEWER",
+            "PYTHONDONTWRITEBYTECODE",
+        ] {
             assert!(!passes(name, Sight::Indexes), "{name}");
         }
         for name in ["PIP_INDEX_URL", "UV_INDEX_URL", "https_proxy", "HTTPS_PROXY", "SSL_CERT_FILE"] {
@@ -208,7 +215,8 @@ mod tests {
     #[test]
     fn a_slow_child_is_ended() {
         let start = Instant::now();
-        let result = run(command(Path::new("/bin/sleep"), Sight::Bare).arg("30"), Duration::from_millis(50), "");
+        let result =
+            run(command(Path::new("/bin/sleep"), Sight::Bare).arg("30"), Duration::from_millis(50), "");
         assert!(matches!(result, Err(RunError::TooSlow(_))));
         assert!(start.elapsed() < Duration::from_secs(5));
     }
@@ -217,13 +225,16 @@ mod tests {
     #[test]
     fn streams_and_endings_are_kept() {
         let mut child = command(Path::new("/bin/sh"), Sight::Bare);
-        let Ok(end) = run(child.args(["-c", "cat; echo bad >&2; exit 3"]), Duration::from_secs(10), "in") else {
+        let Ok(end) = run(child.args(["-c", "cat; echo bad >&2; exit 3"]), Duration::from_secs(10), "in")
+        else {
             panic!("it ends")
         };
         assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("in", "bad\n"));
         assert_eq!(ending(end.status), "exit code 3");
         let mut child = command(Path::new("/bin/sh"), Sight::Bare);
-        let Ok(end) = run(child.args(["-c", "kill -9 $$"]), Duration::from_secs(10), "") else { panic!("it ends") };
+        let Ok(end) = run(child.args(["-c", "kill -9 $$"]), Duration::from_secs(10), "") else {
+            panic!("it ends")
+        };
         assert_eq!(ending(end.status), "killed by signal 9");
     }
 }

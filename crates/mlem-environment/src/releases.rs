@@ -53,7 +53,8 @@ impl Releases {
 pub fn newest_releases() -> &'static Releases {
     static SHIPPED: LazyLock<Releases> = LazyLock::new(|| {
         // The table is part of the program; a test reads every row of it.
-        let table: Table = toml::from_str(include_str!("../data/releases.toml")).expect("releases.toml is valid");
+        let table: Table =
+            toml::from_str(include_str!("../data/releases.toml")).expect("releases.toml is valid");
         let (major, minor) = table.python.split_once('.').expect("python = \"major.minor\"");
         let versions = table
             .releases

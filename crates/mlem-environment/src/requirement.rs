@@ -54,11 +54,14 @@ impl Requirement {
     /// Reads one requirement: PEP 508, a repository address with `#egg=name`, conda's `name=1.2`, `name (>=1.2)`.
     pub fn parse(text: &str) -> Result<Self, RequirementError> {
         let text = text.trim();
-        if text.contains("://") && !text.contains('@') || text.starts_with("git+") || text.starts_with("http") {
+        if text.contains("://") && !text.contains('@') || text.starts_with("git+") || text.starts_with("http")
+        {
             return Self::from_address(text);
         }
         let (body, marker) = match text.split_once(';') {
-            Some((body, marker)) => (body.trim(), Some(marker.trim().to_owned()).filter(|marker| !marker.is_empty())),
+            Some((body, marker)) => {
+                (body.trim(), Some(marker.trim().to_owned()).filter(|marker| !marker.is_empty()))
+            }
             None => (text, None),
         };
         let end = body
@@ -73,7 +76,11 @@ impl Requirement {
         if let Some(after) = rest.strip_prefix('[')
             && let Some((inside, after)) = after.split_once(']')
         {
-            extras = inside.split(',').map(|extra| extra.trim().to_owned()).filter(|extra| !extra.is_empty()).collect();
+            extras = inside
+                .split(',')
+                .map(|extra| extra.trim().to_owned())
+                .filter(|extra| !extra.is_empty())
+                .collect();
             rest = after.trim();
         }
         let mut requirement = Self { extras, marker, ..Self::any(Distribution::new(name)) };
@@ -87,7 +94,8 @@ impl Requirement {
         }
         // Metadata of before PEP 440 and `pip list --format=legacy` put the version in parentheses.
         let rest = rest.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')).unwrap_or(rest);
-        requirement.specifier = specifier(rest).map_err(|reason| RequirementError::Version(text.to_owned(), reason))?;
+        requirement.specifier =
+            specifier(rest).map_err(|reason| RequirementError::Version(text.to_owned(), reason))?;
         Ok(requirement)
     }
 
@@ -99,7 +107,10 @@ impl Requirement {
                 // The last part of a repository's address is its distribution's name more often than not.
                 let path = text.split(['#', '?']).next().unwrap_or(text).trim_end_matches('/');
                 let path = path.split_once("://").map_or(path, |(_, path)| path);
-                let path = path.rsplit_once('@').filter(|(front, _)| front.contains('/')).map_or(path, |(front, _)| front);
+                let path = path
+                    .rsplit_once('@')
+                    .filter(|(front, _)| front.contains('/'))
+                    .map_or(path, |(front, _)| front);
                 let last = path.rsplit('/').next().unwrap_or(path);
                 let stem = last.trim_end_matches(".git");
                 if stem.ends_with(".whl") {
@@ -203,8 +214,14 @@ fn read_nested(path: &Path, depth: usize) -> Result<RequirementsFile, Requiremen
     for (line, other) in nested {
         let target = path.parent().unwrap_or(Path::new("")).join(&other);
         // Eight files deep is a circle.
-        match if depth < 8 { read_nested(&target, depth + 1) } else { Err(failed("refers to itself".to_owned())) } {
-            Ok(inner) => file.requirements.extend(inner.requirements.into_iter().map(|(_, each)| (line, each))),
+        match if depth < 8 {
+            read_nested(&target, depth + 1)
+        } else {
+            Err(failed("refers to itself".to_owned()))
+        } {
+            Ok(inner) => {
+                file.requirements.extend(inner.requirements.into_iter().map(|(_, each)| (line, each)))
+            }
             Err(error) => file.skipped.push((line, error.to_string())),
         }
     }
@@ -285,8 +302,10 @@ fn read_line(line: &str) -> Result<Option<Requirement>, String> {
             "r" | "requirement" => Err(format!("{FOLLOW}{value}")),
             "e" | "editable" => Requirement::parse(value).map(Some).map_err(|error| error.to_string()),
             // Where packages come from is the machine's business, not the notebook's.
-            "i" | "index-url" | "extra-index-url" | "f" | "find-links" | "trusted-host" | "no-index" | "pre" | "prefer-binary"
-            | "no-binary" | "only-binary" | "use-feature" | "no-cache-dir" => Ok(None),
+            "i" | "index-url" | "extra-index-url" | "f" | "find-links" | "trusted-host" | "no-index"
+            | "pre" | "prefer-binary" | "no-binary" | "only-binary" | "use-feature" | "no-cache-dir" => {
+                Ok(None)
+            }
             _ => Err(format!("`{line}` is not read")),
         };
     }
@@ -312,7 +331,8 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        Requirement::parse(text).map_or_else(|error| format!("! {error}"), |requirement| requirement.to_string())
+        Requirement::parse(text)
+            .map_or_else(|error| format!("! {error}"), |requirement| requirement.to_string())
     }
 
     #[test]
@@ -330,13 +350,19 @@ mod tests {
             ("torch ; python_version > '3'", "torch ; python_version > '3'"),
             ("attrs @ file:///tmp/build/attrs", "attrs"),
             ("x @ https://example.org/x.whl", "x @ https://example.org/x.whl"),
-            ("git+https://example.org/a/keras-contrib.git", "keras-contrib @ git+https://example.org/a/keras-contrib.git"),
+            (
+                "git+https://example.org/a/keras-contrib.git",
+                "keras-contrib @ git+https://example.org/a/keras-contrib.git",
+            ),
             ("git+https://example.org/a/thing.git@v1", "thing @ git+https://example.org/a/thing.git@v1"),
             ("git+https://example.org/a/b#egg=c", "c @ git+https://example.org/a/b#egg=c"),
             ("./local", "! `./local` is not a requirement: no distribution name"),
         ] {
             let got = shown(text);
-            assert!(got == expected || expected.starts_with('!') && got.starts_with(expected), "{text}: {got}");
+            assert!(
+                got == expected || expected.starts_with('!') && got.starts_with(expected),
+                "{text}: {got}"
+            );
         }
     }
 
@@ -345,12 +371,16 @@ mod tests {
         let file = parse_requirements(
             "Package         Version\n--------------- -------\nnumpy           1.16.4\nScikit-Learn    0.21.2 /somewhere\n",
         );
-        let shown: Vec<String> = file.requirements.iter().map(|(line, each)| format!("{line} {each}")).collect();
+        let shown: Vec<String> =
+            file.requirements.iter().map(|(line, each)| format!("{line} {each}")).collect();
         assert_eq!(shown, ["3 numpy==1.16.4", "4 scikit-learn==0.21.2"]);
         assert!(file.skipped.is_empty());
 
-        let file = parse_requirements("# frozen\na==1  # why\nb \\\n  ==2\n-i https://x\n-e git+https://h/o/r#egg=r\n-q\n./d\n");
-        let shown: Vec<String> = file.requirements.iter().map(|(line, each)| format!("{line} {each}")).collect();
+        let file = parse_requirements(
+            "# frozen\na==1  # why\nb \\\n  ==2\n-i https://x\n-e git+https://h/o/r#egg=r\n-q\n./d\n",
+        );
+        let shown: Vec<String> =
+            file.requirements.iter().map(|(line, each)| format!("{line} {each}")).collect();
         assert_eq!(shown, ["2 a==1", "3 b==2", "6 r @ git+https://h/o/r#egg=r"]);
         assert_eq!(file.skipped.len(), 2);
     }

@@ -71,7 +71,13 @@ pub(crate) fn newest(
             Ok((lock, left_out)) => {
                 dropped.extend(left_out);
                 let suspects = suspects(&lock, &wanted);
-                return Ok(Resolution { interpreter: interpreter.clone(), lock, dropped, passed_over, suspects });
+                return Ok(Resolution {
+                    interpreter: interpreter.clone(),
+                    lock,
+                    dropped,
+                    passed_over,
+                    suspects,
+                });
             }
             Err(reason) => {
                 let passed = PassedOver { python: interpreter.to_string(), reason: in_short(&reason) };
@@ -91,7 +97,9 @@ pub(crate) fn newest(
     let mut reason = in_short(&last_reason);
     if let Some(newest) = newest.filter(|_| !unreachable(&last_reason)) {
         for each in wanted.iter().filter(|each| each.required) {
-            if let Err(alone) = with_exceptions(uv, cache, newest, std::slice::from_ref(&each.requirement), Vec::new()) {
+            if let Err(alone) =
+                with_exceptions(uv, cache, newest, std::slice::from_ref(&each.requirement), Vec::new())
+            {
                 reason = in_short(&alone);
                 culprits.push(each.requirement.to_string());
             }
@@ -119,14 +127,20 @@ fn from_index(wanted: &[Wanted]) -> Result<(Vec<Wanted>, Vec<Dropped>), Environm
     let mut kept: Vec<Wanted> = Vec::new();
     let mut dropped = Vec::new();
     for each in wanted {
-        let wheel = each.requirement.url.as_ref().is_none_or(|url| url.split('#').next().unwrap_or(url).ends_with(".whl"));
+        let wheel = each
+            .requirement
+            .url
+            .as_ref()
+            .is_none_or(|url| url.split('#').next().unwrap_or(url).ends_with(".whl"));
         if !wheel {
             let reason = "comes from a repository, not from a package index".to_owned();
             if each.required {
                 return Err(EnvironmentError::Unresolvable {
                     what: each.requirement.to_string(),
                     python: "any Python".to_owned(),
-                    reason: format!("it {reason}, and is not built here; install it yourself and name the interpreter with --python"),
+                    reason: format!(
+                        "it {reason}, and is not built here; install it yourself and name the interpreter with --python"
+                    ),
                     passed_over: Vec::new(),
                 });
             }
@@ -141,8 +155,14 @@ fn from_index(wanted: &[Wanted]) -> Result<(Vec<Wanted>, Vec<Dropped>), Environm
 }
 
 /// Resolves on one interpreter, leaving out what is not required and cannot be had.
-fn on(uv: &Uv, cache: &Path, python: &Interpreter, wanted: &[Wanted]) -> Result<(Lock, Vec<Dropped>), String> {
-    let requirements = |list: &[&Wanted]| list.iter().map(|each| each.requirement.clone()).collect::<Vec<_>>();
+fn on(
+    uv: &Uv,
+    cache: &Path,
+    python: &Interpreter,
+    wanted: &[Wanted],
+) -> Result<(Lock, Vec<Dropped>), String> {
+    let requirements =
+        |list: &[&Wanted]| list.iter().map(|each| each.requirement.clone()).collect::<Vec<_>>();
     let all: Vec<&Wanted> = wanted.iter().collect();
     let first = match with_exceptions(uv, cache, python, &requirements(&all), Vec::new()) {
         Ok(lock) => return Ok((lock, Vec::new())),
@@ -163,7 +183,8 @@ fn on(uv: &Uv, cache: &Path, python: &Interpreter, wanted: &[Wanted]) -> Result<
                 kept = more;
             }
             Err(reason) => {
-                dropped.push(Dropped { requirement: each.requirement.to_string(), reason: in_short(&reason) });
+                dropped
+                    .push(Dropped { requirement: each.requirement.to_string(), reason: in_short(&reason) });
             }
         }
     }
@@ -281,8 +302,11 @@ fn wheelless(reason: &str) -> Vec<Distribution> {
 pub(crate) fn in_short(reason: &str) -> String {
     let joined = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = joined.split(" hint: ").next().unwrap_or(&joined);
-    let text = text.trim_start_matches("error: ").trim_start_matches("No solution found when resolving dependencies");
-    let text = text.trim_start_matches(':').trim_start().trim_start_matches("cause: ").trim_start_matches("╰─▶ ");
+    let text = text
+        .trim_start_matches("error: ")
+        .trim_start_matches("No solution found when resolving dependencies");
+    let text =
+        text.trim_start_matches(':').trim_start().trim_start_matches("cause: ").trim_start_matches("╰─▶ ");
     let text = text.trim_start_matches("× ").trim();
     match text.char_indices().nth(600) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -300,7 +324,11 @@ fn suspects(lock: &Lock, wanted: &[Wanted]) -> Vec<Suspect> {
             && let Ok(picked) = Version::from_str(version)
             && picked.release().first() < newest.release().first()
         {
-            found.push(Suspect { distribution: name.to_owned(), version: version.to_owned(), newest: newest.to_string() });
+            found.push(Suspect {
+                distribution: name.to_owned(),
+                version: version.to_owned(),
+                newest: newest.to_string(),
+            });
         }
     }
     found
@@ -317,7 +345,10 @@ mod tests {
     #[test]
     fn what_has_no_wheel_is_read_from_the_explanation() {
         assert!(wheelless(NO_WHEEL).contains(&Distribution::new("pydotplus")));
-        assert!(wheelless("Because foo-bar==1.0 has no wheels with a matching Python ABI tag").contains(&Distribution::new("foo-bar")));
+        assert!(
+            wheelless("Because foo-bar==1.0 has no wheels with a matching Python ABI tag")
+                .contains(&Distribution::new("foo-bar"))
+        );
         assert!(wheelless("Because numpy was not found").is_empty());
     }
 
@@ -332,7 +363,10 @@ mod tests {
 
     #[test]
     fn repositories_are_not_built_unasked() {
-        let wanted = |required| Wanted { requirement: Requirement::parse("git+https://example.org/a/b.git").unwrap(), required };
+        let wanted = |required| Wanted {
+            requirement: Requirement::parse("git+https://example.org/a/b.git").unwrap(),
+            required,
+        };
         let (kept, dropped) = from_index(&[wanted(false)]).unwrap();
         assert!(kept.is_empty());
         assert_eq!(dropped.len(), 1);

@@ -36,6 +36,9 @@ pub struct Surroundings {
     notes: Vec<String>,
 }
 
+/// Requirements of a file, with their lines from 1 where the format has lines.
+type Stated = Vec<(Option<usize>, Requirement)>;
+
 /// How many folders up a repository's root is looked for.
 const CLIMB: usize = 12;
 
@@ -103,9 +106,12 @@ impl Surroundings {
         let mut relative = PathBuf::new();
         relative.extend(dotted.split('.'));
         let root = self.root.iter().cloned();
-        let places = std::iter::once(self.folder.clone()).chain(root.clone()).chain(root.map(|root| root.join("src")));
+        let places =
+            std::iter::once(self.folder.clone()).chain(root.clone()).chain(root.map(|root| root.join("src")));
         for place in places {
-            for path in [place.join(&relative).with_extension("py"), place.join(&relative).join("__init__.py")] {
+            for path in
+                [place.join(&relative).with_extension("py"), place.join(&relative).join("__init__.py")]
+            {
                 if path.is_file() {
                     return Some(path);
                 }
@@ -119,11 +125,11 @@ impl Surroundings {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if name.starts_with("requirements") && (name.ends_with(".txt") || name.ends_with(".pip")) {
                 match read_requirements(&path) {
-                    Ok(file) => self.evidence.extend(file.requirements.into_iter().map(|(line, requirement)| Evidence {
-                        file: path.clone(),
-                        line: Some(line),
-                        requirement,
-                    })),
+                    Ok(file) => {
+                        self.evidence.extend(file.requirements.into_iter().map(|(line, requirement)| {
+                            Evidence { file: path.clone(), line: Some(line), requirement }
+                        }))
+                    }
                     Err(error) => self.notes.push(error.to_string()),
                 }
             } else if matches!(name, "environment.yml" | "environment.yaml") {
@@ -134,7 +140,7 @@ impl Surroundings {
         }
     }
 
-    fn read_text(&mut self, path: &Path, read: fn(&str) -> Result<Vec<(Option<usize>, Requirement)>, String>) {
+    fn read_text(&mut self, path: &Path, read: fn(&str) -> Result<Stated, String>) {
         let text = match fs::metadata(path) {
             Ok(data) if data.len() <= 1 << 20 => fs::read_to_string(path).map_err(|error| error.to_string()),
             Ok(_) => Err("larger than 1 MB".to_owned()),
@@ -152,8 +158,10 @@ impl Surroundings {
 }
 
 fn root_of(folder: &Path) -> Option<PathBuf> {
-    let versioned =
-        folder.ancestors().take(CLIMB).find(|place| [".git", ".hg", ".svn"].iter().any(|mark| place.join(mark).exists()));
+    let versioned = folder
+        .ancestors()
+        .take(CLIMB)
+        .find(|place| [".git", ".hg", ".svn"].iter().any(|mark| place.join(mark).exists()));
     let states = |place: &&Path| {
         names_in(place).iter().any(|path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -165,8 +173,9 @@ fn root_of(folder: &Path) -> Option<PathBuf> {
 }
 
 fn names_in(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder).map(|list| list.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .map(|list| list.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
     paths.sort();
     paths
 }
@@ -184,9 +193,9 @@ fn modules_in(folder: &Path, modules: &mut BTreeSet<String>, loose: &mut BTreeSe
         } else if is_identifier(name) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if path.join("__init__.py").is_file() {
                 modules.insert(name.to_owned());
-            } else if fs::read_dir(&path)
-                .is_ok_and(|list| list.flatten().any(|inner| inner.path().extension().is_some_and(|end| end == "py")))
-            {
+            } else if fs::read_dir(&path).is_ok_and(|list| {
+                list.flatten().any(|inner| inner.path().extension().is_some_and(|end| end == "py"))
+            }) {
                 loose.insert(name.to_owned());
             }
         }
@@ -194,12 +203,13 @@ fn modules_in(folder: &Path, modules: &mut BTreeSet<String>, loose: &mut BTreeSe
 }
 
 fn is_identifier(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// The `dependencies` of a conda environment file, its `pip` section included. Only the form that conda itself writes and
 /// its documentation shows is read: block lists with `- item` lines; anchors, flow lists and multi-line strings are not.
-fn conda_environment(text: &str) -> Result<Vec<(Option<usize>, Requirement)>, String> {
+fn conda_environment(text: &str) -> Result<Stated, String> {
     let mut found = Vec::new();
     let mut inside = false;
     let mut pip_indent = None;
@@ -230,8 +240,11 @@ fn conda_environment(text: &str) -> Result<Vec<(Option<usize>, Requirement)>, St
         } else {
             let item = item.rsplit("::").next().unwrap_or(item);
             // conda also separates name and version by a space: `numpy 1.19.*`.
-            let spaced = item.split_once(' ').filter(|(_, version)| version.trim().starts_with(|c: char| c.is_ascii_digit()));
-            let item = spaced.map_or_else(|| item.to_owned(), |(name, version)| format!("{name}={}", version.trim()));
+            let spaced = item
+                .split_once(' ')
+                .filter(|(_, version)| version.trim().starts_with(|c: char| c.is_ascii_digit()));
+            let item = spaced
+                .map_or_else(|| item.to_owned(), |(name, version)| format!("{name}={}", version.trim()));
             if let Ok(mut requirement) = Requirement::parse(&item)
                 && let Some(name) = Knowledge::shipped().from_conda(requirement.distribution.as_str())
             {
@@ -270,10 +283,10 @@ struct Poetry {
 }
 
 /// `project.dependencies` and its optional groups (PEP 621), and `tool.poetry.dependencies`.
-fn pyproject(text: &str) -> Result<Vec<(Option<usize>, Requirement)>, String> {
+fn pyproject(text: &str) -> Result<Stated, String> {
     let file: Pyproject = toml::from_str(text).map_err(|error| error.message().to_owned())?;
     let groups = file.project.optional_dependencies.into_values().flatten();
-    let mut found: Vec<(Option<usize>, Requirement)> = file
+    let mut found: Stated = file
         .project
         .dependencies
         .into_iter()
@@ -303,7 +316,7 @@ fn pyproject(text: &str) -> Result<Vec<(Option<usize>, Requirement)>, String> {
 mod tests {
     use super::*;
 
-    fn shown(found: Result<Vec<(Option<usize>, Requirement)>, String>) -> Vec<String> {
+    fn shown(found: Result<Stated, String>) -> Vec<String> {
         found.unwrap().into_iter().map(|(_, requirement)| requirement.to_string()).collect()
     }
 
@@ -332,7 +345,13 @@ mod tests {
     fn own_modules_are_found_beside_the_notebook_and_in_the_root() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("notebooks/2019");
-        for sub in ["notebooks/2019/package", "notebooks/2019/tensorflow", "notebooks/2019/mystuff", "src/inner", ".git"] {
+        for sub in [
+            "notebooks/2019/package",
+            "notebooks/2019/tensorflow",
+            "notebooks/2019/mystuff",
+            "src/inner",
+            ".git",
+        ] {
             fs::create_dir_all(root.path().join(sub)).unwrap();
         }
         for file in [
@@ -346,7 +365,8 @@ mod tests {
             "keras.py",
             "requirements.txt",
         ] {
-            fs::write(root.path().join(file), if file.ends_with(".txt") { "numpy==1.2\n" } else { "" }).unwrap();
+            fs::write(root.path().join(file), if file.ends_with(".txt") { "numpy==1.2\n" } else { "" })
+                .unwrap();
         }
         let found = Surroundings::read(&folder);
         for name in ["utils", "package", "mystuff", "inner", "shared"] {

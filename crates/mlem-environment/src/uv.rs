@@ -42,14 +42,19 @@ impl Uv {
             places.extend([home.join(".local/bin"), home.join(".cargo/bin")]);
         }
         let name = format!("uv{}", std::env::consts::EXE_SUFFIX);
-        let own = cache.join("tools").join("uv");
         if let Some(found) = places.iter().find_map(|place| Self::at(&place.join(&name))) {
             return Ok(found);
         }
-        if let Some(found) = Self::brought(&own) {
-            return Ok(found);
+        Self::bring(cache, interpreters)
+    }
+
+    /// The uv under `cache/tools`, installed there first if need be, whatever else the machine has.
+    pub fn bring(cache: &Path, interpreters: &[Interpreter]) -> Result<Self, UvMissing> {
+        let own = cache.join("tools").join("uv");
+        match Self::brought(&own) {
+            Some(found) => Ok(found),
+            None => Self::fetch(&own, interpreters).map_err(UvMissing),
         }
-        Self::bring(&own, interpreters).map_err(UvMissing)
     }
 
     fn at(path: &Path) -> Option<Self> {
@@ -65,10 +70,12 @@ impl Uv {
 
     fn brought(own: &Path) -> Option<Self> {
         let name = format!("uv{}", std::env::consts::EXE_SUFFIX);
-        [own.join(bin()).join(&name), own.join("target").join("bin").join(&name)].iter().find_map(|path| Self::at(path))
+        [own.join(bin()).join(&name), own.join("target").join("bin").join(&name)]
+            .iter()
+            .find_map(|path| Self::at(path))
     }
 
-    fn bring(own: &Path, interpreters: &[Interpreter]) -> Result<Self, String> {
+    fn fetch(own: &Path, interpreters: &[Interpreter]) -> Result<Self, String> {
         fs::create_dir_all(own).map_err(|error| format!("{}: {error}", own.display()))?;
         let lock = File::create(own.join("lock")).map_err(|error| error.to_string())?;
         lock.lock().map_err(|error| error.to_string())?;
@@ -127,7 +134,15 @@ impl Uv {
             input.push_str(&requirement.to_string());
             input.push('\n');
         }
-        let mut command = self.command(&["pip", "compile", "-", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]);
+        let mut command = self.command(&[
+            "pip",
+            "compile",
+            "-",
+            "--generate-hashes",
+            "--no-header",
+            "--no-annotate",
+            "--quiet",
+        ]);
         command.arg("--python").arg(&python.path);
         wheels_only(&mut command, from_source);
         // In a folder of its own, so that nothing beside it is read.
@@ -149,7 +164,8 @@ impl Uv {
     pub(crate) fn sync(&self, lock: &Lock, file: &Path, python: &Path) -> Result<(), String> {
         let mut command = self.command(&["pip", "sync", "--compile-bytecode", "--quiet"]);
         command.arg("--python").arg(python).arg(file);
-        let sources: Vec<Distribution> = lock.built_from_source.iter().map(|name| Distribution::new(name)).collect();
+        let sources: Vec<Distribution> =
+            lock.built_from_source.iter().map(|name| Distribution::new(name)).collect();
         wheels_only(&mut command, &sources);
         if let Some(folder) = file.parent() {
             command.current_dir(folder);
@@ -175,7 +191,9 @@ fn checked(result: Result<Finished, RunError>) -> Result<Finished, String> {
             Err(if words.is_empty() { process::ending(finished.status) } else { words.to_owned() })
         }
         Err(RunError::Start(error)) => Err(format!("uv cannot be started: {error}")),
-        Err(RunError::TooSlow(limit)) => Err(format!("uv was not done after {} minutes", limit.as_secs() / 60)),
+        Err(RunError::TooSlow(limit)) => {
+            Err(format!("uv was not done after {} minutes", limit.as_secs() / 60))
+        }
         Err(RunError::Pipe(error)) => Err(format!("uv cannot be watched: {error}")),
     }
 }
@@ -188,7 +206,9 @@ fn pip(python: &Path, arguments: &[&str]) -> Result<(), String> {
         Ok(finished) if finished.status.success() => Ok(()),
         Ok(finished) => Err(process::last_words(&finished.stderr, 2)),
         Err(RunError::Start(error) | RunError::Pipe(error)) => Err(error.to_string()),
-        Err(RunError::TooSlow(limit)) => Err(format!("pip was not done after {} minutes", limit.as_secs() / 60)),
+        Err(RunError::TooSlow(limit)) => {
+            Err(format!("pip was not done after {} minutes", limit.as_secs() / 60))
+        }
     }
 }
 
@@ -218,7 +238,8 @@ fn pip_indexes() -> Vec<(&'static str, String)> {
         if let Some(value) = value {
             let value = if key == "find-links" {
                 // uv refuses a folder that does not exist, pip passes over it.
-                let links = value.split_whitespace().filter(|link| link.contains("://") || Path::new(link).exists());
+                let links =
+                    value.split_whitespace().filter(|link| link.contains("://") || Path::new(link).exists());
                 links.collect::<Vec<_>>().join(",")
             } else {
                 value.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -291,7 +312,10 @@ mod tests {
     fn pip_settings_are_read() {
         let text = "[global]\n# a comment\nindex-url = https://one.example/simple\nextra_index_url =\n    https://two.example\n    https://three.example\n[install]\nfind-links: /a /b\n[freeze]\nindex-url = no\n";
         assert_eq!(pip_setting(text, "index-url").as_deref(), Some("https://one.example/simple"));
-        assert_eq!(pip_setting(text, "extra-index-url").as_deref(), Some("https://two.example https://three.example"));
+        assert_eq!(
+            pip_setting(text, "extra-index-url").as_deref(),
+            Some("https://two.example https://three.example")
+        );
         assert_eq!(pip_setting(text, "find-links").as_deref(), Some("/a /b"));
         assert_eq!(pip_setting("", "index-url"), None);
     }

@@ -2,6 +2,7 @@
 //! `cells.txt`, parted by lines `# %%`, whatever else lies beside the notebook, and `expected.txt`.
 //!
 //! `MLEM_BLESS=1` writes the expected files anew.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,18 +25,27 @@ fn shown(detected: &Detected) -> String {
     for need in &detected.needs {
         let place = match (&need.unit, &need.file) {
             (Some(unit), _) => format!("cell {unit} line {}", need.line),
-            (None, Some(file)) => format!("{} line {}", file.file_name().unwrap().to_string_lossy(), need.line),
+            (None, Some(file)) => {
+                format!("{} line {}", file.file_name().unwrap().to_string_lossy(), need.line)
+            }
             (None, None) => "nowhere".to_owned(),
         };
         let name = need.import.as_deref().unwrap_or("(install line)");
         let distribution = need.distribution.as_ref().map_or("-", |name| name.as_str());
         write!(text, "{place}: {name} -> {distribution}{}", need.specifier).unwrap();
-        write!(text, " [{:?}, {:?}{}]", need.kind, need.why, if need.optional { ", optional" } else { "" }).unwrap();
+        write!(text, " [{:?}, {:?}{}]", need.kind, need.why, if need.optional { ", optional" } else { "" })
+            .unwrap();
         writeln!(text, "{}", need.note.as_ref().map_or(String::new(), |note| format!(" ({note})"))).unwrap();
     }
     writeln!(text, "wanted:").unwrap();
     for wanted in detected.wanted(Pins::Ignore) {
-        writeln!(text, "  {}{}", wanted.requirement, if wanted.required { "" } else { " (if it can be had)" }).unwrap();
+        writeln!(
+            text,
+            "  {}{}",
+            wanted.requirement,
+            if wanted.required { "" } else { " (if it can be had)" }
+        )
+        .unwrap();
     }
     for note in &detected.notes {
         writeln!(text, "note: {}", note.replace(&fixtures().display().to_string(), "…")).unwrap();
@@ -52,7 +62,11 @@ fn fixtures_give_what_they_expect() {
         count += 1;
         let got = shown(&Detector::new((3, 13)).detect(&units(&folder), &folder));
         let sources: Vec<String> = units(&folder).iter().map(|unit| unit.source().to_owned()).collect();
-        assert_eq!(shown(&Detector::new((3, 13)).detect_sources(&sources, &folder)), got, "without parsing every cell");
+        assert_eq!(
+            shown(&Detector::new((3, 13)).detect_sources(&sources, &folder)),
+            got,
+            "without parsing every cell"
+        );
         let expected = folder.join("expected.txt");
         if std::env::var_os("MLEM_BLESS").is_some() {
             fs::write(&expected, &got).unwrap();

@@ -1,9 +1,12 @@
 //! The probe against a real interpreter, `MLEM_TEST_PYTHON`: one that has ipykernel. Needs no network.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mlem_environment::{Confidence, Environment, EnvironmentError, Kind, ParameterKind, Probe, existing, install_missing};
+use mlem_environment::{
+    Confidence, Environment, EnvironmentError, Kind, ParameterKind, Probe, existing, install_missing,
+};
 
 fn python() -> PathBuf {
     PathBuf::from(std::env::var_os("MLEM_TEST_PYTHON").expect(
@@ -74,7 +77,10 @@ fn with_modules(folder: &Path) -> Environment {
         ("interrupts", "raise KeyboardInterrupt('no')\n"),
         ("dies", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"),
         ("hangs", "import time\ntime.sleep(600)\n"),
-        ("prints", "import sys, os\nprint('{\"id\": 1}')\nos.write(1, b'noise\\n')\nsys.stdin.read()\nx = 1\n"),
+        (
+            "prints",
+            "import sys, os\nprint('{\"id\": 1}')\nos.write(1, b'noise\\n')\nsys.stdin.read()\nx = 1\n",
+        ),
         ("closes", "import os\nfor fd in (0, 1, 2):\n    os.close(fd)\nx = 1\n"),
     ] {
         std::fs::write(folder.join(format!("{name}.py")), text).unwrap();
@@ -137,7 +143,12 @@ fn vanished_names_are_found_where_they_live_now() {
 #[test]
 fn an_environment_that_was_found_is_never_changed() {
     let cache = tempfile::tempdir().unwrap();
-    let error = install_missing(&environment(), &[mlem_environment::Distribution::new("six")], cache.path(), &mut |_| {});
+    let error = install_missing(
+        &environment(),
+        &[mlem_environment::Distribution::new("six")],
+        cache.path(),
+        &mut |_| {},
+    );
     assert!(matches!(error, Err(EnvironmentError::Foreign { .. })));
     assert!(std::fs::read_dir(cache.path()).unwrap().next().is_none());
 }

@@ -1,14 +1,25 @@
 //! Environments built from the package index. Needs a network; run with `--features real-library`.
 #![cfg(feature = "real-library")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use mlem_environment::{
-    Confidence, Distribution, Environment, EnvironmentError, EnvironmentSpec, Interpreter, Probe, PythonChoice, Requirement,
-    Step, Uv, Wanted, build, existing, install_missing,
+    Confidence, Distribution, Environment, EnvironmentError, EnvironmentSpec, Interpreter, Probe,
+    PythonChoice, Requirement, Step, Uv, Wanted, build, existing, install_missing,
 };
+
+/// A fresh cache that shares only the brought uv with the other tests.
+fn fresh_cache() -> tempfile::TempDir {
+    let cache = tempfile::tempdir().unwrap();
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tools");
+    fs::create_dir_all(&tools).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&tools, cache.path().join("tools")).unwrap();
+    cache
+}
 
 fn wanted(text: &str, required: bool) -> Wanted {
     Wanted { requirement: Requirement::parse(text).unwrap(), required }
@@ -26,8 +37,9 @@ fn built(spec: &EnvironmentSpec, cache: &Path) -> (Environment, Vec<Step>) {
 
 #[test]
 fn an_environment_is_built_once_and_taken_from_the_cache() {
-    let cache = tempfile::tempdir().unwrap();
-    let spec = spec(PythonChoice::Newest, &[wanted("six", true), wanted("no-such-distribution-of-anyone", false)]);
+    let cache = fresh_cache();
+    let spec =
+        spec(PythonChoice::Newest, &[wanted("six", true), wanted("no-such-distribution-of-anyone", false)]);
     let (first, steps) = built(&spec, cache.path());
     assert!(first.has_ipykernel() && first.version_of("six").is_some());
     assert!(steps.iter().any(|step| matches!(step, Step::Installing(_))));
@@ -35,12 +47,17 @@ fn an_environment_is_built_once_and_taken_from_the_cache() {
     assert!(first.dropped[0].reason.contains("no-such-distribution-of-anyone"), "{:?}", first.dropped);
     assert!(first.passed_over.is_empty());
     let compiled = first.python.parent().unwrap().parent().unwrap().join("lib");
-    let six = walk(&compiled).into_iter().find(|path| path.to_string_lossy().contains("six.cpython")).is_some();
+    let six =
+        walk(&compiled).into_iter().find(|path| path.to_string_lossy().contains("six.cpython")).is_some();
     assert!(six, "bytecode is compiled");
     let start = Instant::now();
     let (second, steps) = built(&spec, cache.path());
     assert_eq!((&second.python, &second.packages), (&first.python, &first.packages));
-    assert!(!steps.iter().any(|step| matches!(step, Step::Installing(_))), "built again after {:?}", start.elapsed());
+    assert!(
+        !steps.iter().any(|step| matches!(step, Step::Installing(_))),
+        "built again after {:?}",
+        start.elapsed()
+    );
 
     // What a killed build left is built again; what is not ours is not touched.
     let folder = first.python.parent().unwrap().parent().unwrap().parent().unwrap().to_owned();
@@ -65,7 +82,7 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn two_builds_of_the_same_environment_wait_for_each_other() {
-    let cache = tempfile::tempdir().unwrap();
+    let cache = fresh_cache();
     let spec = spec(PythonChoice::Newest, &[wanted("six", true)]);
     let results: Vec<PathBuf> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..3).map(|_| scope.spawn(|| built(&spec, cache.path()).0.python)).collect();
@@ -76,7 +93,7 @@ fn two_builds_of_the_same_environment_wait_for_each_other() {
 
 #[test]
 fn a_missing_distribution_is_added_without_changing_the_others() {
-    let cache = tempfile::tempdir().unwrap();
+    let cache = fresh_cache();
     let (before, _) = built(&spec(PythonChoice::Newest, &[wanted("packaging==24.0", true)]), cache.path());
     let after = install_missing(&before, &[Distribution::new("six")], cache.path(), &mut |_| {}).unwrap();
     assert!(after.version_of("six").is_some());
@@ -87,13 +104,18 @@ fn a_missing_distribution_is_added_without_changing_the_others() {
     assert!(before.python.exists(), "the first one stays as it was");
     assert!(existing(&before.python).unwrap().version_of("six") == before.version_of("six"));
     // Something that cannot be had without a change is refused.
-    let error = install_missing(&before, &[Distribution::new("no-such-distribution-of-anyone")], cache.path(), &mut |_| {});
+    let error = install_missing(
+        &before,
+        &[Distribution::new("no-such-distribution-of-anyone")],
+        cache.path(),
+        &mut |_| {},
+    );
     assert!(matches!(error, Err(EnvironmentError::Unresolvable { .. })));
 }
 
 #[test]
 fn pure_python_without_a_wheel_is_the_recorded_exception() {
-    let cache = tempfile::tempdir().unwrap();
+    let cache = fresh_cache();
     let (environment, _) = built(&spec(PythonChoice::Newest, &[wanted("pydotplus", true)]), cache.path());
     assert!(environment.version_of("pydotplus").is_some());
     assert_eq!(environment.lock.unwrap().built_from_source, ["pydotplus"]);
@@ -102,11 +124,14 @@ fn pure_python_without_a_wheel_is_the_recorded_exception() {
 #[test]
 fn older_interpreters_are_tried_when_the_newest_has_no_wheel() {
     // numpy 1.21 has wheels for CPython 3.7 to 3.10 only.
-    let old = Interpreter::discover().iter().any(|each| each.is_cpython() && [(3, 8), (3, 9), (3, 10)].contains(&each.minor()));
+    let old = Interpreter::discover()
+        .iter()
+        .any(|each| each.is_cpython() && [(3, 8), (3, 9), (3, 10)].contains(&each.minor()));
     let newest = Interpreter::discover().first().map(Interpreter::minor);
     assert!(old && newest > Some((3, 10)), "this test needs a CPython of 3.8 to 3.10 and a newer one");
-    let cache = tempfile::tempdir().unwrap();
-    let (environment, steps) = built(&spec(PythonChoice::Newest, &[wanted("numpy==1.21.6", true)]), cache.path());
+    let cache = fresh_cache();
+    let (environment, steps) =
+        built(&spec(PythonChoice::Newest, &[wanted("numpy==1.21.6", true)]), cache.path());
     assert!(environment.version < (3, 11, 0), "{:?}", environment.version);
     assert!(!environment.passed_over.is_empty());
     assert!(environment.passed_over[0].reason.contains("numpy"), "{:?}", environment.passed_over);
@@ -115,7 +140,7 @@ fn older_interpreters_are_tried_when_the_newest_has_no_wheel() {
 
 #[test]
 fn what_cannot_be_had_is_named() {
-    let cache = tempfile::tempdir().unwrap();
+    let cache = fresh_cache();
     let newest = Interpreter::discover()[0].clone();
     let spec = spec(PythonChoice::Path(newest.path), &[wanted("six", true), wanted("numpy==1.15.0", true)]);
     let error = build(&spec, cache.path(), &mut |_| {}).unwrap_err();
@@ -127,13 +152,14 @@ fn what_cannot_be_had_is_named() {
 #[test]
 fn uv_is_brought_when_it_is_absent() {
     let cache = tempfile::tempdir().unwrap();
-    let uv = Uv::find(cache.path(), &Interpreter::discover()).unwrap();
+    let uv = Uv::bring(cache.path(), &Interpreter::discover()).unwrap();
+    assert!(uv.path.starts_with(cache.path()));
     assert!(uv.path.exists() && uv.version.starts_with(|c: char| c.is_ascii_digit()));
 }
 
 #[test]
 fn vanished_names_of_a_real_library_are_found() {
-    let cache = tempfile::tempdir().unwrap();
+    let cache = fresh_cache();
     let (environment, _) = built(&spec(PythonChoice::Newest, &[wanted("scikit-learn", true)]), cache.path());
     let mut probe = Probe::start(&environment).unwrap().with_cache(cache.path());
     for (name, near, expected) in [
@@ -145,9 +171,20 @@ fn vanished_names_of_a_real_library_are_found() {
         ("joblib", "sklearn.externals", "joblib"),
     ] {
         let homes = probe.where_now(name, Some(near));
-        assert_eq!(homes.first().map(|home| (home.qualified.as_str(), home.confidence)), Some((expected, Confidence::Only)));
+        assert_eq!(
+            homes.first().map(|home| (home.qualified.as_str(), home.confidence)),
+            Some((expected, Confidence::Only))
+        );
     }
     assert!(probe.lookup("numpy.float").error.unwrap().message.contains("deprecated alias"));
     assert_eq!(probe.lookup("scipy.misc.comb").exists, Some(false));
-    assert_eq!(probe.lookup("sklearn.ensemble.RandomForestClassifier").parameter("n_estimators").unwrap().default.as_deref(), Some("100"));
+    assert_eq!(
+        probe
+            .lookup("sklearn.ensemble.RandomForestClassifier")
+            .parameter("n_estimators")
+            .unwrap()
+            .default
+            .as_deref(),
+        Some("100")
+    );
 }
