@@ -22,6 +22,7 @@ pub use magic::{Magic, MagicKind};
 pub use program::{Flow, Import, Program};
 pub use python2::{LiftError, is_python2, lift_program, lift_python2};
 pub use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
+pub use types::{canonical_type, is_subtype};
 pub use unit::{Dialect, Syntax, Unit};
 
 /// The syntax tree of Python 3, as ruff defines it.

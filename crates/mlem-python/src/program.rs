@@ -94,7 +94,7 @@ impl Program {
     /// `sklearn.svm.SVC` under the name by which the program imported it.
     pub fn type_of(&self, unit: usize, expr: &Expr) -> Option<&str> {
         let ty = self.fact(unit, expr.range())?.ty?;
-        Some(self.analysis.names.type_name(ty))
+        Some(self.analysis.names.type_name(ty)).filter(|name| !name.starts_with('~'))
     }
 
     /// The types of the items of a list, the elements of a tuple, the keys and values of a

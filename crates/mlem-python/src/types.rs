@@ -125,6 +125,18 @@ pub(crate) fn table() -> &'static Table {
     })
 }
 
+/// The name under which [`crate::Program::type_of`] gives a class: `pandas.DataFrame` for
+/// `pandas.core.frame.DataFrame`. Other names stay.
+pub fn canonical_type(name: &str) -> &str {
+    table().canonical(name)
+}
+
+/// Whether the table knows that a type is another one or derives from it, e.g.
+/// `scipy.sparse.csr_matrix` from `scipy.sparse.spmatrix`.
+pub fn is_subtype(ty: &str, base: &str) -> bool {
+    table().derives(canonical_type(ty), canonical_type(base))
+}
+
 impl Table {
     fn index(file: File) -> Self {
         let mut table = Self {
@@ -171,6 +183,12 @@ impl Table {
     /// The name that the table uses for a type.
     pub(crate) fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
+    }
+
+    /// Whether a type is another or derives from it.
+    pub(crate) fn derives(&self, ty: &str, base: &str) -> bool {
+        ty == base
+            || self.search(ty, &|info| info.bases.iter().any(|own| own == base).then_some(())).is_some()
     }
 
     pub(crate) fn has_type(&self, name: &str) -> bool {
@@ -290,6 +308,14 @@ mod tests {
         for (prefix, base) in &table.families {
             assert!(table.has_type(base), "family {prefix} has the unknown base {base}");
         }
+    }
+
+    #[test]
+    fn subtypes_follow_the_bases() {
+        assert!(is_subtype("scipy.sparse.csr.csr_matrix", "scipy.sparse.spmatrix"));
+        assert!(is_subtype("pandas.core.frame.DataFrame", "pandas.DataFrame"));
+        assert!(is_subtype("collections.Counter", "dict"));
+        assert!(!is_subtype("pandas.Series", "pandas.DataFrame"));
     }
 
     #[test]

@@ -289,7 +289,8 @@ impl Parsed {
             let errors = vec![(TextSize::new(0), "the parser gave up".to_owned())];
             return Self { body: ast::Suite::new(), errors, unparenthesised_except: false };
         };
-        let depth_error = too_deep(parsed.tokens());
+        // A source shorter than the bound cannot nest beyond it.
+        let depth_error = if source.len() > MAX_OPERATORS { too_deep(parsed.tokens()) } else { None };
         let mut errors: Vec<(TextSize, String)> =
             parsed.errors().iter().map(|error| (error.location.start(), error.error.to_string())).collect();
         errors.sort_by_key(|(at, _)| *at);

@@ -3,7 +3,7 @@
 use ruff_text_size::TextSize;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::names::Symbol;
+use super::names::{Symbol, TypeId};
 
 /// A global name, or one part of its object: `df['a']` and `df.a` are part `a` of `df`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,10 @@ pub(crate) struct Function {
     pub(crate) changed_parameters: FxHashSet<Symbol>,
     pub(crate) events: Vec<Event>,
     pub(crate) calls: Vec<Call>,
+    /// The types it returns: none yet, one, or several.
+    pub(crate) returns: Option<Option<TypeId>>,
+    /// Calling it does not run its body: a generator, a coroutine, a decorated function.
+    pub(crate) wrapped: bool,
 }
 
 /// A call `function(a, b)` with the global names passed as arguments.

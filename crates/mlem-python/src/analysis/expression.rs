@@ -152,6 +152,13 @@ impl<'a> Pass<'a> {
                 self.expression(&starred.value);
                 Value::UNKNOWN
             }
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                visitor::walk_expr(self, expr);
+                if let Some(body) = self.bodies.last_mut() {
+                    body.wrapped = true;
+                }
+                Value::UNKNOWN
+            }
             Expr::IpyEscapeCommand(escape) => match escape.kind {
                 // IPython.core.interactiveshell: `x = !command` gives an SList.
                 ast::IpyEscapeKind::Shell | ast::IpyEscapeKind::ShCap => {
@@ -366,6 +373,12 @@ impl<'a> Pass<'a> {
         }
         if let Some(qualified) = function.qualified {
             return self.call_qualified(call, qualified, &arguments);
+        }
+        if let Expr::Name(name) = call.func.as_ref()
+            && let Some(symbol) = self.names.find(&name.id)
+            && matches!(self.scopes.lookup(symbol), Some((Value::UNKNOWN, 0)))
+        {
+            return Value::of(self.returns.get(&symbol).copied());
         }
         let Some((attribute, Value { ty: Some(ty), .. })) = receiver else { return Value::UNKNOWN };
         let spec = self.table.method(self.names.type_name(ty), &attribute.attr);

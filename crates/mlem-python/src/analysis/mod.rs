@@ -17,7 +17,7 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 pub(crate) use effects::{Location, Summary};
-pub(crate) use names::{Names, Symbol};
+pub(crate) use names::{Names, Symbol, TypeId};
 pub(crate) use scope::Value;
 
 use crate::program::Import;
@@ -67,10 +67,23 @@ impl Analysis {
     }
 }
 
+/// How often the units are read again with what their functions return: once for functions that
+/// call libraries, once more for those that call these.
+const RETURN_PASSES: usize = 2;
+
 /// Runs the pass.
 pub(crate) fn analyse(units: &[Unit]) -> Analysis {
-    let mut pass = Pass::new(units);
+    let mut pass = Pass::new(units, Names::default(), FxHashMap::default());
     pass.run();
+    // What a function returns is known when its body was read, after the calls of it.
+    for _ in 0..RETURN_PASSES {
+        let returns = pass.returned_types();
+        if returns == pass.returns {
+            break;
+        }
+        pass = Pass::new(units, pass.names, returns);
+        pass.run();
+    }
     pass.finish()
 }
 
@@ -86,6 +99,8 @@ struct Pass<'a> {
     units: &'a [Unit],
     table: &'static Table,
     names: Names,
+    /// What the program's functions return, from a pass before.
+    returns: FxHashMap<Symbol, TypeId>,
     scopes: Scopes,
     unit: usize,
     facts: Vec<FxHashMap<TextRange, Value>>,
@@ -119,16 +134,15 @@ struct Pass<'a> {
     class: Option<Symbol>,
     /// Room to put a dotted name together.
     dotted: String,
-    /// The module unit being read has a namespace of its own.
-    private: bool,
 }
 
 impl<'a> Pass<'a> {
-    fn new(units: &'a [Unit]) -> Self {
+    fn new(units: &'a [Unit], names: Names, returns: FxHashMap<Symbol, TypeId>) -> Self {
         Self {
             units,
             table: table(),
-            names: Names::default(),
+            names,
+            returns,
             scopes: Scopes::new(),
             unit: 0,
             facts: units
@@ -154,7 +168,6 @@ impl<'a> Pass<'a> {
             rereading: false,
             class: None,
             dotted: String::new(),
-            private: false,
         }
     }
 
@@ -184,11 +197,9 @@ impl<'a> Pass<'a> {
         let merged = std::mem::take(&mut self.merged);
         let stars = std::mem::take(&mut self.stars);
         let functions = std::mem::take(&mut self.functions);
-        self.private = true;
         self.unit = index;
         self.body(unit.body());
         self.read_functions();
-        self.private = false;
         self.functions = functions;
         self.stars = stars;
         let exported = std::mem::replace(&mut self.merged, merged);
@@ -211,6 +222,18 @@ impl<'a> Pass<'a> {
             queue = std::mem::take(&mut self.deferred);
         }
         self.scopes.stack[0].names = module;
+    }
+
+    /// The type that each function returns, where it is one, of functions that are called.
+    fn returned_types(&self) -> FxHashMap<Symbol, TypeId> {
+        let outer = self.effects.iter().flat_map(|effects| &effects.calls);
+        let inner = self.functions.values().flatten().flat_map(|function| &function.calls);
+        let called: FxHashSet<Symbol> = outer.chain(inner).map(|call| call.function).collect();
+        let returned = self.functions.iter().filter_map(|(name, definitions)| match definitions.as_slice() {
+            [function] if !function.wrapped && called.contains(name) => Some((*name, function.returns??)),
+            _ => None,
+        });
+        returned.collect()
     }
 
     fn finish(self) -> Analysis {
@@ -358,7 +381,8 @@ impl<'a> Pass<'a> {
             parameters.remove(0);
         }
         self.scopes.stack.push(scope);
-        self.bodies.push(Function { parameters, ..Function::default() });
+        let wrapped = deferred.is_method || function.is_async || !function.decorator_list.is_empty();
+        self.bodies.push(Function { parameters, wrapped, ..Function::default() });
         self.body_ranges.push(function.range);
         let outer = std::mem::take(&mut self.deferred);
         let (class, rereading, loops) = (self.class.take(), std::mem::take(&mut self.rereading), self.loops);

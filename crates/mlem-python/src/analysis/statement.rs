@@ -34,6 +34,18 @@ impl<'a> Pass<'a> {
             Stmt::Expr(statement) => {
                 self.expression(&statement.value);
             }
+            Stmt::Return(statement) => {
+                let ty = match &statement.value {
+                    Some(value) => self.expression(value).ty,
+                    None => Some(self.names.type_of("NoneType", Vec::new())),
+                };
+                if let Some(body) = self.bodies.last_mut() {
+                    body.returns = Some(match body.returns {
+                        None => ty,
+                        Some(before) => before.filter(|before| ty == Some(*before)),
+                    });
+                }
+            }
             Stmt::If(statement) => self.conditional(statement),
             Stmt::For(statement) => self.for_loop(statement),
             Stmt::While(statement) => {
