@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use crate::engine::Index;
+use crate::index::Index;
 use crate::rule::Rule;
 use crate::schema::RawRule;
 

@@ -1,99 +1,22 @@
 //! One walk over each unit, with the rules looked up by the names that occur.
 
-use std::mem::Discriminant;
-
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_keyword, walk_stmt};
 use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
-use mlem_python::{Edit, Program, Ranged, TextRange};
+use mlem_python::{Program, Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call::Callable;
 use crate::catalogue::Catalogue;
-use crate::condition::{Condition, Verdict, has_type};
-use crate::finding::{Finding, Fix, Proof};
+use crate::condition::{Condition, has_type};
+use crate::finding::{Finding, Fix};
 use crate::functions::Context;
-use crate::imports::{Needs, Reach};
+use crate::index::Entry;
+use crate::judge::{Judgement, finding, is_confirmed, may_be_meant};
 use crate::moved;
-use crate::pattern::{Bindings, Trigger, names};
+use crate::pattern::{Bindings, names};
 use crate::rule::{Matcher, Rule};
-use crate::schema::{Safety, UnknownType};
+use crate::schema::Safety;
 use crate::target::Question;
-use crate::template::{Place, Template, is_atom};
-use crate::tokens::{breaks_line, minimal_edits};
-
-/// Rules worth trying where one name occurs: rule index with pattern, callable or move index.
-#[derive(Debug, Default)]
-struct Entry {
-    calls: Vec<(usize, usize)>,
-    names: Vec<(usize, usize)>,
-    subscripts: Vec<(usize, usize)>,
-    /// `call` rules by the last segment of the callable.
-    callables: Vec<(usize, usize)>,
-    /// Moves by the last segment of the old name, for dotted uses.
-    uses: Vec<(usize, usize)>,
-    /// Function rules by trigger name.
-    functions: Vec<usize>,
-}
-
-/// Rules by the names that make them worth trying.
-#[derive(Debug, Default)]
-pub(crate) struct Index {
-    entries: FxHashMap<String, Entry>,
-    /// Patterns without a name to look them up by, by the kind of their expression.
-    shapes: FxHashMap<Discriminant<Expr>, Vec<(usize, usize)>>,
-    /// Rules with moves by the first segment of the old name, for imports.
-    imports: FxHashMap<String, Vec<usize>>,
-}
-
-impl Index {
-    pub(crate) fn new(rules: &[Rule]) -> Index {
-        let mut index = Index::default();
-        for (at, rule) in rules.iter().enumerate() {
-            match &rule.matcher {
-                Matcher::Moved { moves, .. } => {
-                    for (m, step) in moves.iter().enumerate() {
-                        index.entry(step.last_segment()).uses.push((at, m));
-                        let top = step.old.split('.').next().unwrap_or_default();
-                        let imports = index.imports.entry(top.to_string()).or_default();
-                        if imports.last() != Some(&at) {
-                            imports.push(at);
-                        }
-                    }
-                }
-                Matcher::Patterns { patterns, .. } => {
-                    for (p, (pattern, _)) in patterns.iter().enumerate() {
-                        match pattern.trigger() {
-                            None => {}
-                            Some(Trigger::Call(name)) => index.entry(&name).calls.push((at, p)),
-                            Some(Trigger::Name(name)) => index.entry(&name).names.push((at, p)),
-                            Some(Trigger::Subscript(name)) => {
-                                index.entry(&name).subscripts.push((at, p));
-                            }
-                            Some(Trigger::Shape(shape)) => {
-                                index.shapes.entry(shape).or_default().push((at, p));
-                            }
-                        }
-                    }
-                }
-                Matcher::Call { callables, .. } => {
-                    for (c, callable) in callables.iter().enumerate() {
-                        index.entry(callable.last_segment()).callables.push((at, c));
-                    }
-                }
-                Matcher::Function(function) => {
-                    for trigger in function.triggers {
-                        index.entry(trigger).functions.push(at);
-                    }
-                }
-            }
-        }
-        index
-    }
-
-    fn entry(&mut self, name: &str) -> &mut Entry {
-        self.entries.entry(name.to_string()).or_default()
-    }
-}
 
 impl Catalogue {
     /// Everything in a program that does not fit the target, in the order of the source.
@@ -152,102 +75,25 @@ impl Catalogue {
     }
 }
 
-/// A rule that waits for its error has nothing to say without it.
-fn may_be_meant(question: &Question, rule: &Rule) -> bool {
-    rule.unknown != UnknownType::Error
-        || question
-            .error
-            .is_some_and(|error| rule.is_evidence(&error.ename, &error.evalue))
-}
-
-/// Whether a live error is what this rule is about, and lies at this place.
-pub(crate) fn is_confirmed(question: &Question, rule: &Rule, unit: usize, range: TextRange) -> bool {
-    let Some(error) = question.error else {
-        return false;
-    };
-    if error.unit != unit || !rule.is_evidence(&error.ename, &error.evalue) {
-        return false;
-    }
-    let Some((first, last)) = error.lines else {
-        return true;
-    };
-    let (start, end) = question.program.units()[unit].lines(range);
-    start <= last && end >= first
-}
-
-/// Builds a finding from what is known about it.
-pub(crate) fn finding(
-    question: &Question,
-    rule: &'static Rule,
-    unit: usize,
-    range: TextRange,
-    unknown: Option<String>,
-    is_live: bool,
-    fix: Result<Option<Fix>, String>,
-) -> Option<Finding> {
-    let proof = if is_confirmed(question, rule, unit, range) {
-        Proof::Live
-    } else if rule.unknown == UnknownType::Error {
-        return None;
-    } else if let Some(reason) = unknown {
-        if rule.unknown == UnknownType::Silent {
-            return None;
-        }
-        Proof::Unproven(reason)
-    } else if is_live {
-        Proof::Live
-    } else {
-        Proof::Proven
-    };
-    let (fix, blocked) = match fix {
-        Ok(fix) => (fix, None),
-        Err(reason) => (None, Some(reason)),
-    };
-    let (fix, tentative) = match proof {
-        Proof::Unproven(_) => (None, fix),
-        Proof::Proven | Proof::Live => (fix, None),
-    };
-    let message = match blocked {
-        Some(reason) => format!("{} (no fix: {reason})", rule.summary),
-        None => rule.summary.clone(),
-    };
-    Some(Finding {
-        rule,
-        unit,
-        range,
-        message,
-        safety: rule.safety,
-        proof,
-        fix,
-        tentative,
-    })
-}
-
-struct Checker<'q> {
+pub(crate) struct Checker<'q> {
     catalogue: &'static Catalogue,
     question: &'q Question<'q>,
     applicable: Vec<bool>,
     /// Bound names whose import ends in another name (`from numpy import float as f`).
     aliases: FxHashMap<&'q str, &'q str>,
-    unit: usize,
+    pub(crate) unit: usize,
     /// The expressions around the one at hand, outermost first.
-    parents: Vec<&'q Expr>,
+    pub(crate) parents: Vec<&'q Expr>,
     functions: FxHashSet<usize>,
     findings: Vec<Finding>,
 }
 
-/// What the conditions of a match came to.
-struct Judgement {
-    unknown: Option<String>,
-    is_live: bool,
-}
-
 impl<'q> Checker<'q> {
-    fn program(&self) -> &'q Program {
+    pub(crate) fn program(&self) -> &'q Program {
         self.question.program
     }
 
-    fn source(&self) -> &'q str {
+    pub(crate) fn source(&self) -> &'q str {
         self.program().units()[self.unit].source()
     }
 
@@ -429,10 +275,7 @@ impl<'q> Checker<'q> {
             else {
                 continue;
             };
-            let mut judgement = Judgement {
-                unknown: None,
-                is_live: false,
-            };
+            let mut judgement = Judgement::default();
             match &callables[*callable] {
                 Callable::Qualified(qualified) => {
                     if !names(self.program(), self.unit, &call.func, qualified) {
@@ -478,34 +321,6 @@ impl<'q> Checker<'q> {
             });
             self.report(rule, expr.range(), judgement, fix);
         }
-    }
-
-    /// The edits that call something else: a method by its new name, a function by its full name.
-    fn rename_callee(
-        &self,
-        function: &'q Expr,
-        callee: &str,
-        needs: &'static [crate::imports::Need],
-    ) -> Result<Vec<(usize, Edit)>, String> {
-        if let Expr::Attribute(attribute) = function
-            && !callee.contains('.')
-        {
-            let edit = Edit {
-                range: attribute.attr.range,
-                text: callee.to_string(),
-            };
-            return Ok(vec![(self.unit, edit)]);
-        }
-        let mut reached = Needs::new(self.program(), self.unit, needs);
-        let text = match reached.reach(function.start(), callee) {
-            Reach::Text(text) => text,
-            Reach::Blocked(reason) => return Err(reason),
-        };
-        let old = &self.source()[function.range()];
-        let mut edits = reached.into_edits();
-        let renamed = minimal_edits(old, function.start(), &text);
-        edits.extend(renamed.into_iter().map(|edit| (self.unit, edit)));
-        Ok(edits)
     }
 
     /// The conditions of a `call` rule are about keyword arguments, or about `self`.
@@ -555,10 +370,7 @@ impl<'q> Checker<'q> {
                 continue;
             }
             let edits = moved::edit_use(self.program(), self.unit, expr, step, needs);
-            let judgement = Judgement {
-                unknown: None,
-                is_live: false,
-            };
+            let judgement = Judgement::default();
             let message = format!("`{}` is `{}` now", step.old, step.new);
             let fix = edits.map(|edits| Some(Fix { edits }));
             self.report_as(rule, expr.range(), judgement, fix, Some(message));
@@ -616,10 +428,7 @@ impl<'q> Checker<'q> {
             let fix = Fix {
                 edits: edits.into_iter().map(|edit| (unit, edit)).collect(),
             };
-            let judgement = Judgement {
-                unknown: None,
-                is_live: false,
-            };
+            let judgement = Judgement::default();
             self.report_as(
                 rule,
                 statement.range(),
@@ -655,10 +464,7 @@ impl<'q> Checker<'q> {
         bindings: &Bindings<'q>,
         anchored: bool,
     ) -> Option<Judgement> {
-        let mut judgement = Judgement {
-            unknown: None,
-            is_live: false,
-        };
+        let mut judgement = Judgement::default();
         let mut decided = false;
         for (name, condition) in conditions {
             let Some(expr) = bindings.expr(name) else {
@@ -709,133 +515,6 @@ impl<'q> Checker<'q> {
             self.findings.push(found);
         }
     }
-
-    fn render(
-        &self,
-        range: TextRange,
-        template: &Template,
-        bindings: &Bindings<'q>,
-        needs: &'static [crate::imports::Need],
-    ) -> Result<(String, Vec<(usize, Edit)>), String> {
-        let mut place = Place {
-            needs: Needs::new(self.program(), self.unit, needs),
-            source: self.source(),
-            at: range.start(),
-        };
-        let text = template.render(&mut place, bindings)?;
-        Ok((text, place.needs.into_edits()))
-    }
-
-    fn replace_expression(
-        &self,
-        expr: &'q Expr,
-        template: &Template,
-        bindings: &Bindings<'q>,
-        needs: &'static [crate::imports::Need],
-    ) -> Result<Fix, String> {
-        let (mut text, mut edits) = self.render(expr.range(), template, bindings, needs)?;
-        let old = &self.source()[expr.range()];
-        let operator = !template.is_atom() && is_atom(expr);
-        if (operator && self.parents.last().is_some_and(|parent| binds(parent, expr)))
-            || (breaks_line(&text) && !breaks_line(old))
-        {
-            text = format!("({text})");
-        }
-        for edit in minimal_edits(old, expr.start(), &text) {
-            edits.push((self.unit, edit));
-        }
-        Ok(Fix { edits })
-    }
-
-    fn replace_statement(
-        &self,
-        statement: &'q Stmt,
-        template: &Template,
-        bindings: &Bindings<'q>,
-        needs: &'static [crate::imports::Need],
-        is_alone: bool,
-    ) -> Result<Fix, String> {
-        let source = self.source();
-        if template.is_empty() {
-            let edit = if is_alone {
-                Edit {
-                    range: statement.range(),
-                    text: "pass".to_string(),
-                }
-            } else {
-                remove_statement(source, statement.range())
-            };
-            return Ok(Fix {
-                edits: vec![(self.unit, edit)],
-            });
-        }
-        let (text, mut edits) = self.render(statement.range(), template, bindings, needs)?;
-        let start = statement.start().to_usize();
-        let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
-        let indent = &source[line_start..start];
-        if template.is_statement() && text.contains('\n') && !indent.trim().is_empty() {
-            return Err("the statement shares its line with another".to_string());
-        }
-        let text = if indent.is_empty() || !template.is_multiline() {
-            text
-        } else {
-            text.replace('\n', &format!("\n{indent}"))
-        };
-        let old = &source[statement.range()];
-        if template.is_multiline() {
-            edits.push((
-                self.unit,
-                Edit {
-                    range: statement.range(),
-                    text,
-                },
-            ));
-        } else {
-            for edit in minimal_edits(old, statement.start(), &text) {
-                edits.push((self.unit, edit));
-            }
-        }
-        Ok(Fix { edits })
-    }
-}
-
-impl Judgement {
-    /// Takes a verdict in; false when it refutes the match.
-    fn take(&mut self, verdict: Verdict) -> bool {
-        match verdict {
-            Verdict::Proven => {}
-            Verdict::Live => self.is_live = true,
-            Verdict::Unknown(reason) => {
-                self.unknown.get_or_insert(reason);
-            }
-            Verdict::Refuted => return false,
-        }
-        true
-    }
-}
-
-/// Removes a statement, with its line when nothing else is on it.
-pub(crate) fn remove_statement(source: &str, range: TextRange) -> Edit {
-    let (start, end) = (range.start().to_usize(), range.end().to_usize());
-    let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = source[end..].find('\n').map_or(source.len(), |at| end + at + 1);
-    let alone_before = source[line_start..start].trim().is_empty();
-    let behind = source[end..line_end].trim();
-    let (from, to) = if alone_before && behind.is_empty() {
-        (line_start, line_end)
-    } else if let Some(rest) = source[end..line_end].trim_start().strip_prefix(';') {
-        (start, line_end - rest.trim_start().len())
-    } else if !alone_before {
-        let before = source[line_start..start].trim_end();
-        let before = before.strip_suffix(';').unwrap_or(before).trim_end();
-        (line_start + before.len(), end)
-    } else {
-        (start, line_end - source[end..line_end].trim_start().len())
-    };
-    Edit {
-        range: TextRange::new(crate::tokens::offset(from), crate::tokens::offset(to)),
-        text: String::new(),
-    }
 }
 
 impl<'q> Visitor<'q> for Checker<'q> {
@@ -872,22 +551,5 @@ impl<'q> Visitor<'q> for Checker<'q> {
             self.trigger_functions(name.as_str());
         }
         walk_keyword(self, keyword);
-    }
-}
-
-/// Whether an operator in the place of `child` would need parentheses.
-fn binds(parent: &Expr, child: &Expr) -> bool {
-    match parent {
-        Expr::Attribute(_)
-        | Expr::BinOp(_)
-        | Expr::UnaryOp(_)
-        | Expr::BoolOp(_)
-        | Expr::Compare(_)
-        | Expr::If(_)
-        | Expr::Await(_)
-        | Expr::Starred(_) => true,
-        Expr::Subscript(subscript) => subscript.value.range() == child.range(),
-        Expr::Call(call) => call.func.range() == child.range(),
-        _ => false,
     }
 }

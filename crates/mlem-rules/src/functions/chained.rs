@@ -9,7 +9,7 @@ use super::Context;
 use super::walk::{each_stmt, integer, is_bool};
 use crate::call::ArgumentList;
 use crate::condition::{Verdict, has_type};
-use crate::engine::finding;
+use crate::judge::finding;
 use crate::finding::{Finding, Fix};
 use crate::target::Question;
 
@@ -136,7 +136,7 @@ enum RowKey {
 
 fn row_key(question: &Question, unit: usize, slice: &Expr) -> RowKey {
     match slice {
-        Expr::Compare(compare) if !compare.ops.iter().any(|op| *op == CmpOp::Is) => RowKey::Labels,
+        Expr::Compare(compare) if !compare.ops.contains(&CmpOp::Is) => RowKey::Labels,
         Expr::BinOp(binary) if matches!(binary.op, Operator::BitAnd | Operator::BitOr) => {
             RowKey::Labels
         }

@@ -10,7 +10,7 @@ use mlem_python::{Edit, Program, Ranged, TextRange};
 use super::Context;
 use super::walk::{assignments, each_expr, each_stmt, integer, is_bool, is_name};
 use crate::condition::{Verdict, has_type};
-use crate::engine::finding;
+use crate::judge::finding;
 use crate::finding::{Finding, Fix};
 use crate::target::Question;
 

@@ -8,7 +8,7 @@ use super::Context;
 use super::walk::{assignments, each_expr, in_force, integer, is_bool, is_name};
 use crate::call::ArgumentList;
 use crate::condition::{Verdict, has_type};
-use crate::engine::finding;
+use crate::judge::finding;
 use crate::finding::{Finding, Fix};
 use crate::imports::{Need, Needs, Reach};
 use crate::pattern::names;

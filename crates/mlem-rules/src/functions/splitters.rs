@@ -9,7 +9,7 @@ use mlem_python::{Edit, Program, Ranged, TextRange, TextSize};
 use super::Context;
 use super::walk::{Assignment, assignments, each_expr, each_stmt, in_force, is_bool, is_name};
 use crate::call::ArgumentList;
-use crate::engine::finding;
+use crate::judge::finding;
 use crate::finding::{Finding, Fix};
 
 /// The old signature of one splitter.

@@ -9,7 +9,7 @@ use super::Context;
 use super::walk::{assignments, each_expr, in_force};
 use crate::call::ArgumentList;
 use crate::condition::{Verdict, has_type};
-use crate::engine::finding;
+use crate::judge::finding;
 use crate::finding::{Finding, Fix};
 
 pub(crate) const TRIGGERS: &[&str] = &["early_stopping_rounds", "eval_metric", "callbacks"];
@@ -145,7 +145,7 @@ fn constructor<'a>(
     let is_model = |unit: usize, call: &ExprCall| {
         program
             .qualified_name(unit, &call.func)
-            .is_some_and(|name| is_one_of_the_models(name))
+            .is_some_and(is_one_of_the_models)
     };
     if let Expr::Call(call) = model {
         return is_model(unit, call).then_some((unit, call));
