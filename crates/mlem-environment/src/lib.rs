@@ -11,6 +11,7 @@ mod interpreter;
 mod knowledge;
 mod lock;
 mod names;
+mod outline;
 mod probe;
 mod process;
 mod releases;

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Distribution;
 use crate::bindings::{Binding, Module};
 use crate::environment::Environment;
+use crate::outline::outline;
 use crate::probe::Kind;
 
 /// The standard library's place among distributions.
@@ -328,7 +329,7 @@ impl Reader {
             }
             let small = fs::metadata(&path).is_ok_and(|data| data.len() <= 8 << 20);
             if let Some(bytes) = small.then(|| fs::read(&path).ok()).flatten() {
-                let unit = Unit::module(&String::from_utf8_lossy(&bytes));
+                let unit = Unit::module(&outline(&String::from_utf8_lossy(&bytes)));
                 module.take(unit.body(), name);
             }
         }

@@ -13,6 +13,10 @@ import json
 import os
 import types
 import warnings
+try:
+    import builtins
+except ImportError:
+    import __builtin__ as builtins
 
 # What is imported may print, read standard input or close both; the conversation keeps its own descriptors.
 ANSWERS = os.fdopen(os.dup(1), "w")
@@ -54,7 +58,9 @@ def walk(name):
         value = importlib.import_module(parts[0])
     except BaseException as error:
         # SystemExit, KeyboardInterrupt and pytest's outcomes are no Exception.
-        return MISSING, None, "", error
+        value = getattr(builtins, parts[0], MISSING) if isinstance(error, ImportError) else MISSING
+        if value is MISSING:
+            return MISSING, None, "", error
     module, owner = parts[0], None
     for at in range(1, len(parts)):
         part, before = parts[at], ".".join(parts[:at])

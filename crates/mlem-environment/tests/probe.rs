@@ -45,6 +45,7 @@ fn names_signatures_and_defaults_come_from_the_interpreter() {
     assert_eq!(method.version.as_deref(), environment().version_of("traitlets"));
     assert_eq!(probe.lookup("IPython").distribution.as_deref(), Some("ipython"));
     assert_eq!(probe.lookup("collections.OrderedDict").kind, Some(Kind::Class));
+    assert_eq!(probe.lookup("str.format").kind, Some(Kind::Method), "builtins need no import");
 }
 
 #[test]
