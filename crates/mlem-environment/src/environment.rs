@@ -334,7 +334,13 @@ fn install(
     // Scripts in an environment name its interpreter by absolute path, so it is built in its final place, under a lock
     // and with the record written last, rather than elsewhere and moved.
     let guard_path = environments.join(format!("{key}.lock"));
-    let guard = File::create(&guard_path).map_err(at(&guard_path))?;
+    let guard = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&guard_path)
+        .map_err(at(&guard_path))?;
     match guard.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -360,10 +366,10 @@ fn install(
         folder: folder.clone(),
         reason: resolve::in_short(&reason),
     };
-    uv.make_environment(&base.path, &folder.join("venv")).map_err(failed)?;
+    uv.make_environment(&base.path, &folder.join("venv"), &guard).map_err(failed)?;
     let list = folder.join("requirements.txt");
     fs::write(&list, lock.to_requirements()).map_err(at(&list))?;
-    uv.sync(lock, &list, &python).map_err(failed)?;
+    uv.sync(lock, &list, &python, &guard).map_err(failed)?;
     let mut environment = Environment::new(Interpreter::inspect(&python)?);
     environment.lock = Some(lock.clone());
     let record = Record { lock: lock.clone(), uv: uv.version.clone() };

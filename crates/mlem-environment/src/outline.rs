@@ -160,7 +160,9 @@ async def k():
 
     #[test]
     fn any_text_is_survived() {
-        for source in ["", "'", "\"\"\"", "def", "def f():", "\\", "(", "x = '\\", "é = 'ü'\ndef ü():\n  ö\n", "\\\r"] {
+        for source in
+            ["", "'", "\"\"\"", "def", "def f():", "\\", "(", "x = '\\", "é = 'ü'\ndef ü():\n  ö\n", "\\\r"]
+        {
             let _ = outline(source);
         }
         assert_eq!(outline("def f():"), "def f():\n    pass\n");

@@ -1,6 +1,7 @@
 //! Child processes of this crate: a scrubbed environment, a time limit, both streams kept.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -102,12 +103,18 @@ pub(crate) enum RunError {
 
 /// Runs a command to its end or to the time limit, with `input` on its standard input.
 pub(crate) fn run(command: &mut Command, limit: Duration, input: &str) -> Result<Finished, RunError> {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(RunError::Start)?;
+    finish(command.stdin(Stdio::piped()), limit, input)
+}
+
+/// Runs a command to its end or to the time limit while it holds a locked file open. The lock lasts as long as any process
+/// has the file, so it outlives this process if that is killed and the child is not.
+pub(crate) fn run_holding(command: &mut Command, limit: Duration, lock: &File) -> Result<Finished, RunError> {
+    let lock = lock.try_clone().map_err(RunError::Start)?;
+    finish(command.stdin(lock), limit, "")
+}
+
+fn finish(command: &mut Command, limit: Duration, input: &str) -> Result<Finished, RunError> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(RunError::Start)?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_owned();
         // A child that ends without reading its input breaks the pipe, which its exit status tells better.

@@ -1,6 +1,7 @@
 //! Requirements as people write them: `pip install` arguments, requirements files, `pip freeze`, `pip list`,
 //! `conda list --export`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::Distribution;
+use crate::environment::Wanted;
 
 /// One distribution that is asked for, with what was said about its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -175,6 +177,29 @@ pub struct RequirementsFile {
     pub requirements: Vec<(usize, Requirement)>,
     /// Lines that were left out, each with its line from 1 and why.
     pub skipped: Vec<(usize, String)>,
+}
+
+impl RequirementsFile {
+    /// The exact versions it names: normalised name to version. As the target of `check` and `fix`, a frozen list says
+    /// what is installed.
+    pub fn versions(&self) -> BTreeMap<String, String> {
+        let exact = |requirement: &Requirement| {
+            let version = requirement.specifier.strip_prefix("==")?;
+            (!version.contains(['*', ',', '='])).then(|| version.to_owned())
+        };
+        self.requirements
+            .iter()
+            .filter_map(|(_, each)| Some((each.distribution.as_str().to_owned(), exact(each)?)))
+            .collect()
+    }
+
+    /// All of it as what an environment has to hold.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        self.requirements
+            .iter()
+            .map(|(_, each)| Wanted { requirement: each.clone(), required: true })
+            .collect()
+    }
 }
 
 /// A requirements file that cannot be used.
@@ -375,6 +400,8 @@ mod tests {
             file.requirements.iter().map(|(line, each)| format!("{line} {each}")).collect();
         assert_eq!(shown, ["3 numpy==1.16.4", "4 scikit-learn==0.21.2"]);
         assert!(file.skipped.is_empty());
+        assert_eq!(file.versions().get("scikit-learn").map(String::as_str), Some("0.21.2"));
+        assert_eq!(file.wanted().len(), 2);
 
         let file = parse_requirements(
             "# frozen\na==1  # why\nb \\\n  ==2\n-i https://x\n-e git+https://h/o/r#egg=r\n-q\n./d\n",

@@ -153,24 +153,24 @@ impl Uv {
         Ok(Lock::from_compiled(&finished.stdout, python, built))
     }
 
-    /// Makes an empty virtual environment.
-    pub(crate) fn make_environment(&self, python: &Path, folder: &Path) -> Result<(), String> {
+    /// Makes an empty virtual environment. `lock` is held until uv has ended, as it is by [`Uv::sync`].
+    pub(crate) fn make_environment(&self, python: &Path, folder: &Path, lock: &File) -> Result<(), String> {
         let mut command = self.command(&["venv", "--quiet", "--no-project"]);
         command.arg("--python").arg(python).arg(folder);
-        checked(process::run(&mut command, SHORT, "")).map(drop)
+        checked(process::run_holding(&mut command, SHORT, lock)).map(drop)
     }
 
     /// Installs exactly the pins of a lock, bytecode compiled.
-    pub(crate) fn sync(&self, lock: &Lock, file: &Path, python: &Path) -> Result<(), String> {
+    pub(crate) fn sync(&self, pins: &Lock, file: &Path, python: &Path, lock: &File) -> Result<(), String> {
         let mut command = self.command(&["pip", "sync", "--compile-bytecode", "--quiet"]);
         command.arg("--python").arg(python).arg(file);
         let sources: Vec<Distribution> =
-            lock.built_from_source.iter().map(|name| Distribution::new(name)).collect();
+            pins.built_from_source.iter().map(|name| Distribution::new(name)).collect();
         wheels_only(&mut command, &sources);
         if let Some(folder) = file.parent() {
             command.current_dir(folder);
         }
-        checked(process::run(&mut command, LIMIT, "")).map(drop)
+        checked(process::run_holding(&mut command, LIMIT, lock)).map(drop)
     }
 }
 
