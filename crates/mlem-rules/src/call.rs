@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mlem_python::ast::comparable::ComparableExpr;
-use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
+use mlem_python::ast::{Expr, ExprCall, ExprDict, Keyword, Stmt};
 use mlem_python::{Edit, Ranged, TextRange, TextSize, Unit};
 
 use crate::schema::RawArguments;
@@ -39,10 +39,7 @@ impl Callable {
         let Some((receiver, name)) = name.rsplit_once('.') else {
             return Err(format!("`{text}` names no method"));
         };
-        Ok(Callable::Method {
-            receiver: receiver.to_string(),
-            name: name.to_string(),
-        })
+        Ok(Callable::Method { receiver: receiver.to_string(), name: name.to_string() })
     }
 
     pub(crate) fn last_segment(&self) -> &str {
@@ -171,10 +168,10 @@ impl Arguments {
                 list.replace(argument.range, new.clone());
                 touched = true;
             }
-            touched |= self.replace_value(&mut list, name, keyword.range, &keyword.value);
+            touched |= self.replace_value(&mut list.items, name, keyword.range, &keyword.value);
         }
         for (name, argument) in self.positional.iter().zip(positional) {
-            touched |= self.replace_value(&mut list, name, argument.range(), argument);
+            touched |= self.replace_value(&mut list.items, name, argument.range(), argument);
         }
         let only_adds = self.callee.is_none()
             && self.rename.is_empty()
@@ -197,13 +194,29 @@ impl Arguments {
         touched.then(|| Ok(list.into_edits()))
     }
 
-    fn replace_value(
-        &self,
-        list: &mut ArgumentList,
-        parameter: &str,
-        argument: TextRange,
-        value: &Expr,
-    ) -> bool {
+    /// What there is to do in a dict literal that is spread into a call with `**`.
+    pub(crate) fn plan_dict(&self, source: &str, dict: &ExprDict) -> Vec<Edit> {
+        let mut list = ItemList::of_dict(source, dict);
+        for item in &dict.items {
+            let Some(Expr::StringLiteral(key)) = &item.key else {
+                continue;
+            };
+            let name = key.value.to_str();
+            let range = TextRange::new(key.start(), item.value.end());
+            if self.drop.iter().any(|dropped| dropped == name) {
+                list.remove(range);
+                continue;
+            }
+            if let Some(new) = self.rename.get(name) {
+                let text = in_quotes_of(&source[key.range], &format!("'{new}'"));
+                list.replace(key.range, text);
+            }
+            self.replace_value(&mut list, name, range, &item.value);
+        }
+        list.into_edits()
+    }
+
+    fn replace_value(&self, list: &mut ItemList, parameter: &str, argument: TextRange, value: &Expr) -> bool {
         let Some(pairs) = self.values.get(parameter) else {
             return false;
         };
@@ -228,9 +241,7 @@ impl Arguments {
 
 /// A new string literal in the quotes of the old one.
 fn in_quotes_of(old: &str, new: &str) -> String {
-    let body = new
-        .strip_prefix('\'')
-        .and_then(|rest| rest.strip_suffix('\''));
+    let body = new.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     match body {
         Some(body) if old.starts_with('"') && !body.contains(['"', '\\', '\'']) => {
             format!("\"{body}\"")
@@ -241,36 +252,19 @@ fn in_quotes_of(old: &str, new: &str) -> String {
 
 /// The argument list of one call, and the edits made to it.
 pub(crate) struct ArgumentList<'a> {
-    source: &'a str,
     call: &'a ExprCall,
-    /// All arguments in source order.
-    ranges: Vec<TextRange>,
-    removed: Vec<TextRange>,
-    appended: Vec<String>,
-    edits: Vec<Edit>,
+    items: ItemList<'a>,
 }
 
 impl<'a> ArgumentList<'a> {
     pub(crate) fn new(source: &'a str, call: &'a ExprCall) -> Self {
         let mut ranges: Vec<TextRange> = call.arguments.args.iter().map(Ranged::range).collect();
         ranges.extend(call.arguments.keywords.iter().map(|k: &Keyword| k.range));
-        ranges.sort_by_key(|range| range.start());
-        ArgumentList {
-            source,
-            call,
-            ranges,
-            removed: Vec::new(),
-            appended: Vec::new(),
-            edits: Vec::new(),
-        }
+        ArgumentList { call, items: ItemList::new(source, call.arguments.range, ranges) }
     }
 
     pub(crate) fn keyword(&self, name: &str) -> Option<&'a Keyword> {
-        self.call
-            .arguments
-            .keywords
-            .iter()
-            .find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
+        self.call.arguments.keywords.iter().find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
     }
 
     pub(crate) fn has_keyword(&self, name: &str) -> bool {
@@ -279,24 +273,63 @@ impl<'a> ArgumentList<'a> {
 
     /// Removes an argument with its comma.
     pub(crate) fn remove(&mut self, range: TextRange) {
-        self.removed.push(range);
+        self.items.remove(range);
     }
 
     pub(crate) fn replace(&mut self, range: TextRange, text: String) {
-        self.edits.push(Edit { range, text });
+        self.items.replace(range, text);
     }
 
     pub(crate) fn insert(&mut self, at: TextSize, text: String) {
-        self.replace(TextRange::empty(at), text);
+        self.items.replace(TextRange::empty(at), text);
     }
 
     /// Adds an argument at the end.
     pub(crate) fn append(&mut self, text: String) {
-        self.appended.push(text);
+        self.items.appended.push(text);
     }
 
-    /// The edits; arguments that go take their comma and the white space before them along.
-    pub(crate) fn into_edits(mut self) -> Vec<Edit> {
+    pub(crate) fn into_edits(self) -> Vec<Edit> {
+        self.items.into_edits()
+    }
+}
+
+/// Items separated by commas between two brackets, and the edits made to them.
+struct ItemList<'a> {
+    source: &'a str,
+    /// The list with its brackets.
+    whole: TextRange,
+    /// All items in source order.
+    ranges: Vec<TextRange>,
+    removed: Vec<TextRange>,
+    appended: Vec<String>,
+    edits: Vec<Edit>,
+}
+
+impl<'a> ItemList<'a> {
+    fn new(source: &'a str, whole: TextRange, mut ranges: Vec<TextRange>) -> Self {
+        ranges.sort_by_key(|range| range.start());
+        ItemList { source, whole, ranges, removed: Vec::new(), appended: Vec::new(), edits: Vec::new() }
+    }
+
+    fn of_dict(source: &'a str, dict: &ExprDict) -> Self {
+        let ranges = dict.items.iter().map(|item| {
+            let start = item.key.as_ref().map_or(item.value.start(), Ranged::start);
+            TextRange::new(start, item.value.end())
+        });
+        Self::new(source, dict.range, ranges.collect())
+    }
+
+    fn remove(&mut self, range: TextRange) {
+        self.removed.push(range);
+    }
+
+    fn replace(&mut self, range: TextRange, text: String) {
+        self.edits.push(Edit { range, text });
+    }
+
+    /// The edits; items that go take their comma and the white space before them along.
+    fn into_edits(mut self) -> Vec<Edit> {
         let is_removed = |range: &TextRange| self.removed.contains(range);
         let kept_last = self.ranges.iter().rposition(|range| !is_removed(range));
         let mut edits = std::mem::take(&mut self.edits);
@@ -335,16 +368,12 @@ impl<'a> ArgumentList<'a> {
         }
         if !appended.is_empty() {
             match kept_last.map(|at| self.ranges[at]) {
-                Some(last) => edits.push(Edit {
-                    range: TextRange::empty(last.end()),
-                    text: format!(", {appended}"),
-                }),
+                Some(last) => {
+                    edits.push(Edit { range: TextRange::empty(last.end()), text: format!(", {appended}") })
+                }
                 None => {
-                    let at = self.call.arguments.range.start() + TextSize::from(1);
-                    edits.push(Edit {
-                        range: TextRange::empty(at),
-                        text: appended,
-                    });
+                    let at = self.whole.start() + TextSize::from(1);
+                    edits.push(Edit { range: TextRange::empty(at), text: appended });
                 }
             }
         }
@@ -354,13 +383,13 @@ impl<'a> ArgumentList<'a> {
 
     /// The place of the next comma, if only white space, comments and parentheses are before it.
     fn comma_after(&self, at: TextSize) -> Option<TextSize> {
-        let end = self.call.arguments.range.end();
+        let end = self.whole.end();
         let rest = &self.source[TextRange::new(at, end)];
         for token in crate::tokens::lex(rest) {
             match &rest[token.clone()] {
                 "," => return Some(at + crate::tokens::offset(token.start)),
                 ")" => {}
-                _ => return None,
+                _ => return None, // another item or the closing bracket of a dict
             }
         }
         None

@@ -75,11 +75,7 @@ impl Catalogue {
     pub fn parse(file: &'static str, text: &str) -> Result<Catalogue, Vec<CatalogueError>> {
         let (rules, mut errors) = read_file(file, text);
         errors.extend(duplicates(&rules));
-        if errors.is_empty() {
-            Ok(Catalogue::from_rules(rules))
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(Catalogue::from_rules(rules)) } else { Err(errors) }
     }
 
     /// The rules, by file and then as written.
@@ -99,11 +95,8 @@ impl Catalogue {
 }
 
 fn read_file(file: &'static str, text: &str) -> (Vec<Rule>, Vec<CatalogueError>) {
-    let error = |rule: Option<String>, reason: String| CatalogueError {
-        file: file.to_string(),
-        rule,
-        reason,
-    };
+    let error =
+        |rule: Option<String>, reason: String| CatalogueError { file: file.to_string(), rule, reason };
     let mut table: toml::Table = match text.parse() {
         Ok(table) => table,
         Err(reason) => return (Vec::new(), vec![error(None, reason.to_string())]),
@@ -117,10 +110,8 @@ fn read_file(file: &'static str, text: &str) -> (Vec<Rule>, Vec<CatalogueError>)
         None => Vec::new(),
     };
     let mut rules = Vec::new();
-    let mut errors: Vec<_> = table
-        .keys()
-        .map(|key| error(None, format!("unknown top-level key `{key}`")))
-        .collect();
+    let mut errors: Vec<_> =
+        table.keys().map(|key| error(None, format!("unknown top-level key `{key}`"))).collect();
     for (position, entry) in entries.into_iter().enumerate() {
         let id = entry
             .get("id")

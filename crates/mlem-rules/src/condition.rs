@@ -111,9 +111,8 @@ impl Alternative {
             Test::Name
         } else {
             let name = text.strip_suffix(".*").unwrap_or(text);
-            let is_word = |part: &str| {
-                !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_')
-            };
+            let is_word =
+                |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
             if !name.split('.').all(is_word) {
                 return Err(format!("`{text}` is neither a type nor a condition"));
             }
@@ -140,11 +139,7 @@ impl Alternative {
             Test::Regex(regex) => regex.is_match(source(question, unit, expr.range())),
             Test::Text(text) => source(question, unit, expr.range()) == text,
         };
-        if holds == self.negated {
-            Verdict::Refuted
-        } else {
-            Verdict::Proven
-        }
+        if holds == self.negated { Verdict::Refuted } else { Verdict::Proven }
     }
 }
 
@@ -176,11 +171,7 @@ fn literal_kind(expr: &Expr) -> Option<LiteralKind> {
 /// Whether an expression has a type: from the source first, then from the live kernel.
 pub(crate) fn has_type(question: &Question, unit: usize, expr: &Expr, expected: &str) -> Verdict {
     if let Some(found) = question.program.type_of(unit, expr) {
-        return if same_type(found, expected) {
-            Verdict::Proven
-        } else {
-            Verdict::Refuted
-        };
+        return if same_type(found, expected) { Verdict::Proven } else { Verdict::Refuted };
     }
     if is_module(question, unit, expr) {
         return Verdict::Refuted;
@@ -210,9 +201,7 @@ fn is_module(question: &Question, unit: usize, expr: &Expr) -> bool {
     };
     question.program.imports().iter().any(|import| {
         let below = |outer: &str, inner: &str| {
-            inner
-                .strip_prefix(outer)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         !import.is_from && (below(&import.qualified, name) || below(name, &import.qualified))
     })
@@ -254,9 +243,7 @@ fn same_type(found: &str, expected: &str) -> bool {
     let found = found.strip_prefix("builtins.").unwrap_or(found);
     let expected = expected.strip_prefix("builtins.").unwrap_or(expected);
     if let Some(package) = expected.strip_suffix(".*") {
-        return found
-            .strip_prefix(package)
-            .is_some_and(|rest| rest.starts_with('.'));
+        return found.strip_prefix(package).is_some_and(|rest| rest.starts_with('.'));
     }
     if found == expected {
         return true;

@@ -2,14 +2,14 @@
 
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_keyword, walk_stmt};
 use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
-use mlem_python::{Program, Ranged, TextRange};
+use mlem_python::{Edit, Program, Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::call::Callable;
+use crate::call::{Arguments, Callable};
 use crate::catalogue::Catalogue;
 use crate::condition::{Condition, has_type};
 use crate::finding::{Finding, Fix};
-use crate::functions::Context;
+use crate::functions::{Context, assignments};
 use crate::index::Entry;
 use crate::judge::{Judgement, finding, is_confirmed, may_be_meant};
 use crate::moved;
@@ -68,9 +68,7 @@ impl Catalogue {
                 &b.rule.id,
             ))
         });
-        findings.dedup_by(|a, b| {
-            a.unit == b.unit && a.range == b.range && std::ptr::eq(a.rule, b.rule)
-        });
+        findings.dedup_by(|a, b| a.unit == b.unit && a.range == b.range && std::ptr::eq(a.rule, b.rule));
         findings
     }
 }
@@ -150,12 +148,7 @@ impl<'q> Checker<'q> {
     fn try_statement(&mut self, statement: &'q Stmt, key: &'q Expr, is_alone: bool) {
         for (rule, pattern) in self.candidates(key, self.entry(key)) {
             let rule = &self.catalogue.rules()[rule];
-            let Matcher::Patterns {
-                patterns,
-                conditions,
-                needs,
-            } = &rule.matcher
-            else {
+            let Matcher::Patterns { patterns, conditions, needs } = &rule.matcher else {
                 continue;
             };
             let (pattern, template) = &patterns[pattern];
@@ -173,9 +166,9 @@ impl<'q> Checker<'q> {
                 continue;
             };
             let fix = match template {
-                Some(template) => self
-                    .replace_statement(statement, template, &bindings, needs, is_alone)
-                    .map(Some),
+                Some(template) => {
+                    self.replace_statement(statement, template, &bindings, needs, is_alone).map(Some)
+                }
                 None => Ok(None),
             };
             self.report(rule, statement.range(), judgement, fix);
@@ -216,16 +209,24 @@ impl<'q> Checker<'q> {
         let entry = self.entry(expr);
         for (rule, pattern) in self.candidates(expr, entry) {
             let rule = &self.catalogue.rules()[rule];
-            let Matcher::Patterns {
-                patterns,
-                conditions,
-                needs,
-            } = &rule.matcher
-            else {
+            let Matcher::Patterns { patterns, conditions, needs } = &rule.matcher else {
                 continue;
             };
             let (pattern, template) = &patterns[pattern];
             if pattern.statement {
+                continue;
+            }
+            // The import that brings the name under this name is rewritten instead.
+            if let (Expr::Name(name), Some(full)) = (expr, pattern.bare())
+                && template.as_ref().is_some_and(|t| t.bare().is_some())
+                && self.program().imports().iter().any(|import| {
+                    !import.is_star && import.bound == name.id.as_str() && import.qualified == full
+                })
+            {
+                continue;
+            }
+            let is_target = matches!(expr, Expr::Subscript(s) if !s.ctx.is_load());
+            if is_target && template.as_ref().is_some_and(|t| !t.is_target()) {
                 continue;
             }
             let Some(bindings) = pattern.match_expr(self.program(), self.unit, expr) else {
@@ -239,9 +240,7 @@ impl<'q> Checker<'q> {
                 continue;
             };
             let fix = match template {
-                Some(template) => self
-                    .replace_expression(expr, template, &bindings, needs)
-                    .map(Some),
+                Some(template) => self.replace_expression(expr, template, &bindings, needs).map(Some),
                 None => Ok(None),
             };
             self.report(rule, expr.range(), judgement, fix);
@@ -266,54 +265,24 @@ impl<'q> Checker<'q> {
                 continue;
             }
             let rule = &self.catalogue.rules()[*rule];
-            let Matcher::Call {
-                callables,
-                arguments,
-                needs,
-                conditions,
-            } = &rule.matcher
-            else {
+            let Matcher::Call { callables, arguments, needs, conditions } = &rule.matcher else {
                 continue;
+            };
+            let spread = self.spread_edits(call, arguments);
+            let edits = match arguments.plan(self.source(), call) {
+                Some(edits) => edits,
+                None if !spread.is_empty() => Ok(Vec::new()),
+                None => continue,
             };
             let mut judgement = Judgement::default();
-            match &callables[*callable] {
-                Callable::Qualified(qualified) => {
-                    if !names(self.program(), self.unit, &call.func, qualified) {
-                        continue;
-                    }
-                }
-                Callable::Method { receiver, .. } => {
-                    let Expr::Attribute(attribute) = &*call.func else {
-                        continue;
-                    };
-                    // A function of a module (`np.where`) is no method.
-                    if self.program().qualified_name(self.unit, &call.func).is_some() {
-                        continue;
-                    }
-                    // Whether the arguments concern the rule is cheaper to know than the type.
-                    if arguments.plan(self.source(), call).is_none() {
-                        continue;
-                    }
-                    if receiver != "*"
-                        && !judgement.take(has_type(
-                            self.question,
-                            self.unit,
-                            &attribute.value,
-                            receiver,
-                        ))
-                    {
-                        continue;
-                    }
-                }
-            }
-            let Some(edits) = arguments.plan(self.source(), call) else {
-                continue;
-            };
-            if !self.keyword_conditions(call, conditions, &mut judgement) {
+            if !self.is_called(call, &callables[*callable], &mut judgement)
+                || !self.keyword_conditions(call, conditions, &mut judgement)
+            {
                 continue;
             }
             let fix = edits.and_then(|edits| {
                 let mut edits: Vec<_> = edits.into_iter().map(|edit| (self.unit, edit)).collect();
+                edits.extend(spread);
                 if let Some(callee) = &arguments.callee {
                     edits.extend(self.rename_callee(&call.func, callee, needs)?);
                 }
@@ -321,6 +290,56 @@ impl<'q> Checker<'q> {
             });
             self.report(rule, expr.range(), judgement, fix);
         }
+    }
+
+    /// Whether a call is of this callable.
+    fn is_called(&self, call: &'q ExprCall, callable: &Callable, judgement: &mut Judgement) -> bool {
+        match callable {
+            Callable::Qualified(qualified) => names(self.program(), self.unit, &call.func, qualified),
+            Callable::Method { receiver, .. } => {
+                let Expr::Attribute(attribute) = &*call.func else {
+                    return false;
+                };
+                // A function of a module (`np.where`) is no method.
+                let is_function = self.program().qualified_name(self.unit, &call.func).is_some();
+                let value = &attribute.value;
+                !is_function
+                    && (receiver == "*"
+                        || judgement.take(has_type(self.question, self.unit, value, receiver)))
+            }
+        }
+    }
+
+    /// The edits in dict literals that are spread into a call: written there, or bound to a name
+    /// that is used for nothing else.
+    fn spread_edits(&self, call: &'q ExprCall, arguments: &Arguments) -> Vec<(usize, Edit)> {
+        let mut edits = Vec::new();
+        for keyword in &call.arguments.keywords {
+            if keyword.arg.is_some() {
+                continue;
+            }
+            let (unit, dict) = match &keyword.value {
+                Expr::Dict(dict) => (self.unit, dict),
+                Expr::Name(name) => {
+                    let here = (self.unit, name.range);
+                    if self.program().is_name_used(name.id.as_str(), here) {
+                        continue;
+                    }
+                    match assignments(self.program(), name.id.as_str()).as_slice() {
+                        [only] => match only.value {
+                            Expr::Dict(dict) => (only.unit, dict),
+                            _ => continue,
+                        },
+                        _ => continue,
+                    }
+                }
+                _ => continue,
+            };
+            let source = self.program().units()[unit].source();
+            let planned = arguments.plan_dict(source, dict);
+            edits.extend(planned.into_iter().map(|edit| (unit, edit)));
+        }
+        edits
     }
 
     /// The conditions of a `call` rule are about keyword arguments, or about `self`.
@@ -343,9 +362,7 @@ impl<'q> Checker<'q> {
                     .find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
                     .map(|k| &k.value)
             };
-            value.is_some_and(|value| {
-                judgement.take(condition.decide(self.question, self.unit, value))
-            })
+            value.is_some_and(|value| judgement.take(condition.decide(self.question, self.unit, value)))
         })
     }
 
@@ -377,13 +394,51 @@ impl<'q> Checker<'q> {
         }
     }
 
+    /// Names that are gone or renamed fail where they are imported: the import is the finding, and
+    /// of a renamed one it is rewritten.
+    fn import_of_names(&mut self, statement: &'q Stmt) {
+        let Stmt::ImportFrom(from) = statement else {
+            return;
+        };
+        let Some(module) = from.module.as_ref().filter(|_| from.level == 0) else {
+            return;
+        };
+        for alias in &from.names {
+            let full = format!("{module}.{}", alias.name);
+            let Some(rules) = self.catalogue.index.bare.get(&full) else {
+                continue;
+            };
+            for (rule, new) in rules {
+                if !self.applicable[*rule] {
+                    continue;
+                }
+                let rule = &self.catalogue.rules()[*rule];
+                if self.is_guarded(statement)
+                    && !is_confirmed(self.question, rule, self.unit, statement.range())
+                {
+                    continue;
+                }
+                let fix = new.as_ref().map(|new| {
+                    let moved = moved::MovedAlias { alias, new: new.clone(), full: full.clone() };
+                    let edits = moved::edit_import_from(self.source(), from, &[moved]);
+                    Fix { edits: edits.into_iter().map(|edit| (self.unit, edit)).collect() }
+                });
+                self.report(rule, alias.range, Judgement::default(), Ok(fix));
+            }
+        }
+    }
+
+    fn is_guarded(&self, statement: &Stmt) -> bool {
+        self.program()
+            .imports()
+            .iter()
+            .any(|import| import.unit == self.unit && import.range == statement.range() && import.guarded)
+    }
+
     fn import(&mut self, statement: &'q Stmt) {
+        self.import_of_names(statement);
         let tops: Vec<&str> = match statement {
-            Stmt::Import(import) => import
-                .names
-                .iter()
-                .map(|alias| alias.name.as_str())
-                .collect(),
+            Stmt::Import(import) => import.names.iter().map(|alias| alias.name.as_str()).collect(),
             Stmt::ImportFrom(import) => import.module.iter().map(|m| m.as_str()).collect(),
             _ => return,
         };
@@ -407,11 +462,9 @@ impl<'q> Checker<'q> {
             if aliases.is_empty() {
                 continue;
             }
-            let guarded = self.program().imports().iter().any(|import| {
-                import.unit == self.unit && import.range == statement.range() && import.guarded
-            });
             // `try: import new / except ImportError: import old` already copes.
-            if guarded && !is_confirmed(self.question, rule, self.unit, statement.range()) {
+            if self.is_guarded(statement) && !is_confirmed(self.question, rule, self.unit, statement.range())
+            {
                 continue;
             }
             let edits = match statement {
@@ -425,17 +478,9 @@ impl<'q> Checker<'q> {
                 rule.summary.clone()
             };
             let unit = self.unit;
-            let fix = Fix {
-                edits: edits.into_iter().map(|edit| (unit, edit)).collect(),
-            };
+            let fix = Fix { edits: edits.into_iter().map(|edit| (unit, edit)).collect() };
             let judgement = Judgement::default();
-            self.report_as(
-                rule,
-                statement.range(),
-                judgement,
-                Ok(Some(fix)),
-                Some(message),
-            );
+            self.report_as(rule, statement.range(), judgement, Ok(Some(fix)), Some(message));
         }
     }
 
@@ -449,8 +494,9 @@ impl<'q> Checker<'q> {
             *at != own
                 && self.applicable[*at]
                 && match &self.catalogue.rules()[*at].matcher {
-                    Matcher::Moved { moves, .. } => moved::best(moves.iter(), full)
-                        .is_some_and(|(step, _)| step.old.len() > length),
+                    Matcher::Moved { moves, .. } => {
+                        moved::best(moves.iter(), full).is_some_and(|(step, _)| step.old.len() > length)
+                    }
                     _ => false,
                 }
         })
@@ -499,15 +545,7 @@ impl<'q> Checker<'q> {
         fix: Result<Option<Fix>, String>,
         message: Option<String>,
     ) {
-        let found = finding(
-            self.question,
-            rule,
-            self.unit,
-            range,
-            judgement.unknown,
-            judgement.is_live,
-            fix,
-        );
+        let found = finding(self.question, rule, self.unit, range, judgement.unknown, judgement.is_live, fix);
         if let Some(mut found) = found {
             if let Some(message) = message {
                 found.message = message;

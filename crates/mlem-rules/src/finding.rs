@@ -39,9 +39,7 @@ impl Finding {
     pub fn is_applicable(&self) -> bool {
         self.fix.is_some()
             && match self.safety {
-                Safety::Safe | Safety::SafeWithEvidence => {
-                    !matches!(self.proof, Proof::Unproven(_))
-                }
+                Safety::Safe | Safety::SafeWithEvidence => !matches!(self.proof, Proof::Unproven(_)),
                 Safety::Unsafe => false,
             }
     }

@@ -33,12 +33,7 @@ impl Need {
                         (qualified.clone(), top.to_string())
                     }
                 };
-                Ok(Need {
-                    statement: statement.to_string(),
-                    qualified,
-                    reached_by,
-                    bound,
-                })
+                Ok(Need { statement: statement.to_string(), qualified, reached_by, bound })
             }
             [Stmt::ImportFrom(import)] if import.names.len() == 1 && import.level == 0 => {
                 let alias = &import.names[0];
@@ -82,12 +77,7 @@ impl Need {
 }
 
 /// The text that reaches a module which has been imported itself, not only its package.
-pub(crate) fn module_reference(
-    program: &Program,
-    unit: usize,
-    at: TextSize,
-    module: &str,
-) -> Option<String> {
+pub(crate) fn module_reference(program: &Program, unit: usize, at: TextSize, module: &str) -> Option<String> {
     let text = program.reference(unit, at, module)?;
     let is_imported = |import: &mlem_python::Import| !import.is_from && import.qualified == module;
     (!text.contains('.') || program.imports().iter().any(is_imported)).then_some(text)
@@ -109,12 +99,7 @@ pub(crate) struct Needs<'a> {
 
 impl<'a> Needs<'a> {
     pub(crate) fn new(program: &'a Program, unit: usize, offered: &'a [Need]) -> Self {
-        Needs {
-            program,
-            unit,
-            offered,
-            used: BTreeSet::new(),
-        }
+        Needs { program, unit, offered, used: BTreeSet::new() }
     }
 
     /// The text that reaches `qualified` at a place of this unit.
@@ -195,20 +180,11 @@ pub(crate) fn insertion(unit: &Unit, statement: &str) -> Edit {
                 text: format!("{before}{statement}\n"),
             }
         } else {
-            Edit {
-                range: TextRange::empty(stmt.start()),
-                text: format!("{statement}; "),
-            }
+            Edit { range: TextRange::empty(stmt.start()), text: format!("{statement}; ") }
         };
     }
     match previous_end {
-        Some(end) => Edit {
-            range: TextRange::empty(end),
-            text: format!("\n{statement}"),
-        },
-        None => Edit {
-            range: TextRange::empty(TextSize::new(0)),
-            text: format!("{statement}\n"),
-        },
+        Some(end) => Edit { range: TextRange::empty(end), text: format!("\n{statement}") },
+        None => Edit { range: TextRange::empty(TextSize::new(0)), text: format!("{statement}\n") },
     }
 }

@@ -5,8 +5,11 @@ use std::mem::Discriminant;
 use mlem_python::ast::Expr;
 use rustc_hash::FxHashMap;
 
+use crate::call::Callable;
 use crate::pattern::Trigger;
 use crate::rule::{Matcher, Rule};
+use crate::schema::Kind;
+use crate::template::Template;
 
 /// Rules worth trying where one name occurs: rule index with pattern, callable or move index.
 #[derive(Debug, Default)]
@@ -28,6 +31,8 @@ pub(crate) struct Index {
     pub(crate) entries: FxHashMap<String, Entry>,
     /// Patterns without a name to look them up by, by the kind of their expression.
     pub(crate) shapes: FxHashMap<Discriminant<Expr>, Vec<(usize, usize)>>,
+    /// Names that are gone or renamed, by their full name: the rule and the new name in full.
+    pub(crate) bare: FxHashMap<String, Vec<(usize, Option<String>)>>,
     /// Rules with moves by the first segment of the old name, for imports.
     pub(crate) imports: FxHashMap<String, Vec<usize>>,
 }
@@ -48,7 +53,14 @@ impl Index {
                     }
                 }
                 Matcher::Patterns { patterns, .. } => {
-                    for (p, (pattern, _)) in patterns.iter().enumerate() {
+                    for (p, (pattern, template)) in patterns.iter().enumerate() {
+                        let new = template.as_ref().map(Template::bare);
+                        if let (Some(full), None | Some(Some(_))) = (pattern.bare(), &new)
+                            && full.contains('.')
+                        {
+                            let new = new.flatten().map(|new| in_full(&new));
+                            index.bare.entry(full.to_string()).or_default().push((at, new));
+                        }
                         match pattern.trigger() {
                             None => {}
                             Some(Trigger::Call(name)) => index.entry(&name).calls.push((at, p)),
@@ -62,8 +74,14 @@ impl Index {
                         }
                     }
                 }
-                Matcher::Call { callables, .. } => {
+                Matcher::Call { callables, arguments, .. } => {
                     for (c, callable) in callables.iter().enumerate() {
+                        // Without a change every call is a finding, and so is the import.
+                        if let (Callable::Qualified(full), Kind::Error, false) =
+                            (callable, rule.kind, arguments.changes_something())
+                        {
+                            index.bare.entry(full.clone()).or_default().push((at, None));
+                        }
                         index.entry(callable.last_segment()).callables.push((at, c));
                     }
                 }
@@ -80,4 +98,9 @@ impl Index {
     fn entry(&mut self, name: &str) -> &mut Entry {
         self.entries.entry(name.to_string()).or_default()
     }
+}
+
+/// The full name of a replacement, builtins included.
+fn in_full(name: &str) -> String {
+    if name.contains('.') { name.to_string() } else { format!("builtins.{name}") }
 }

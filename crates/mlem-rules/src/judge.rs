@@ -33,9 +33,7 @@ impl Judgement {
 /// A rule that waits for its error has nothing to say without it.
 pub(crate) fn may_be_meant(question: &Question, rule: &Rule) -> bool {
     rule.unknown != UnknownType::Error
-        || question
-            .error
-            .is_some_and(|error| rule.is_evidence(&error.ename, &error.evalue))
+        || question.error.is_some_and(|error| rule.is_evidence(&error.ename, &error.evalue))
 }
 
 /// Whether a live error is what this rule is about, and lies at this place.
@@ -89,14 +87,5 @@ pub(crate) fn finding(
         Some(reason) => format!("{} (no fix: {reason})", rule.summary),
         None => rule.summary.clone(),
     };
-    Some(Finding {
-        rule,
-        unit,
-        range,
-        message,
-        safety: rule.safety,
-        proof,
-        fix,
-        tentative,
-    })
+    Some(Finding { rule, unit, range, message, safety: rule.safety, proof, fix, tentative })
 }

@@ -19,9 +19,7 @@ impl Move {
     pub(crate) fn parse(old: &str, new: &str) -> Result<Move, String> {
         let is_dotted = |name: &str| {
             name.split('.').all(|part| {
-                part.chars()
-                    .next()
-                    .is_some_and(|c| c.is_alphabetic() || c == '_')
+                part.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
                     && part.chars().all(|c| c.is_alphanumeric() || c == '_')
             })
         };
@@ -31,10 +29,7 @@ impl Move {
         if old == new {
             return Err("moves to where it is".to_string());
         }
-        Ok(Move {
-            old: old.to_string(),
-            new: new.to_string(),
-        })
+        Ok(Move { old: old.to_string(), new: new.to_string() })
     }
 
     /// The new dotted name of `full`, if it is the old place or lies below it.
@@ -49,13 +44,8 @@ impl Move {
 }
 
 /// The most specific move for a dotted name.
-pub(crate) fn best<'m>(
-    moves: impl Iterator<Item = &'m Move>,
-    full: &str,
-) -> Option<(&'m Move, String)> {
-    moves
-        .filter_map(|m| m.apply(full).map(|new| (m, new)))
-        .max_by_key(|(m, _)| m.old.len())
+pub(crate) fn best<'m>(moves: impl Iterator<Item = &'m Move>, full: &str) -> Option<(&'m Move, String)> {
+    moves.filter_map(|m| m.apply(full).map(|new| (m, new))).max_by_key(|(m, _)| m.old.len())
 }
 
 /// One imported name that lives elsewhere now.
@@ -81,22 +71,14 @@ pub(crate) fn edit_import(moved: &[MovedAlias]) -> Vec<Edit> {
     for item in moved {
         let name = &item.alias.name;
         let keeps_name = item.alias.asname.is_some() || name.contains('.');
-        let text = if keeps_name {
-            item.new.clone()
-        } else {
-            format!("{} as {name}", item.new)
-        };
+        let text = if keeps_name { item.new.clone() } else { format!("{} as {name}", item.new) };
         edits.extend(minimal_edits(name.as_str(), name.start(), &text));
     }
     edits
 }
 
 /// `from a.b import x, y as z`.
-pub(crate) fn edit_import_from(
-    source: &str,
-    statement: &StmtImportFrom,
-    moved: &[MovedAlias],
-) -> Vec<Edit> {
+pub(crate) fn edit_import_from(source: &str, statement: &StmtImportFrom, moved: &[MovedAlias]) -> Vec<Edit> {
     let Some(module) = &statement.module else {
         return Vec::new();
     };
@@ -107,14 +89,9 @@ pub(crate) fn edit_import_from(
         return minimal_edits(module.as_str(), module.start(), new);
     }
     // All names go to one module: only the module and renamed aliases change.
-    let homes: Vec<Option<&str>> = moved
-        .iter()
-        .map(|item| parent(&item.new).map(|(home, _)| home))
-        .collect();
+    let homes: Vec<Option<&str>> = moved.iter().map(|item| parent(&item.new).map(|(home, _)| home)).collect();
     let same_home = match homes.first() {
-        Some(Some(first)) if *first != "builtins" && homes.iter().all(|h| *h == Some(*first)) => {
-            Some(*first)
-        }
+        Some(Some(first)) if *first != "builtins" && homes.iter().all(|h| *h == Some(*first)) => Some(*first),
         _ => None,
     };
     if let Some(home) = same_home
@@ -127,10 +104,7 @@ pub(crate) fn edit_import_from(
                 continue;
             }
             let bound = item.alias.asname.as_ref().unwrap_or(&item.alias.name);
-            edits.push(Edit {
-                range: item.alias.range,
-                text: with_alias(name, bound.as_str()),
-            });
+            edits.push(Edit { range: item.alias.range, text: with_alias(name, bound.as_str()) });
         }
         return edits;
     }
@@ -138,11 +112,7 @@ pub(crate) fn edit_import_from(
 }
 
 fn with_alias(name: &str, bound: &str) -> String {
-    if name == bound {
-        name.to_string()
-    } else {
-        format!("{name} as {bound}")
-    }
+    if name == bound { name.to_string() } else { format!("{name} as {bound}") }
 }
 
 /// Takes the moved names out of the statement and imports them in statements of their own.
@@ -160,10 +130,7 @@ fn split(source: &str, statement: &StmtImportFrom, moved: &[MovedAlias]) -> Vec<
         match parent(&item.new) {
             Some((home, name)) => {
                 let text = with_alias(name, bound.as_str());
-                match by_home
-                    .iter_mut()
-                    .find(|(known, _)| known.as_deref() == Some(home))
-                {
+                match by_home.iter_mut().find(|(known, _)| known.as_deref() == Some(home)) {
                     Some((_, names)) => names.push(text),
                     None => by_home.push((Some(home.to_string()), vec![text])),
                 }
@@ -181,29 +148,14 @@ fn split(source: &str, statement: &StmtImportFrom, moved: &[MovedAlias]) -> Vec<
     let start = statement.start().to_usize();
     let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &source[line_start..start];
-    let after = source[statement.end().to_usize()..]
-        .lines()
-        .next()
-        .unwrap_or("")
-        .trim_start();
+    let after = source[statement.end().to_usize()..].lines().next().unwrap_or("").trim_start();
     let alone = before.trim().is_empty() && !after.starts_with(';');
-    let separator = if alone {
-        format!("\n{before}")
-    } else {
-        "; ".to_string()
-    };
+    let separator = if alone { format!("\n{before}") } else { "; ".to_string() };
     let is_moved = |alias: &Alias| moved.iter().any(|item| item.alias.range == alias.range);
     let kept: Vec<&Alias> = statement.names.iter().filter(|a| !is_moved(a)).collect();
     if kept.is_empty() {
-        let text = if lines.is_empty() {
-            "pass".to_string()
-        } else {
-            lines.join(&separator)
-        };
-        return vec![Edit {
-            range: statement.range,
-            text,
-        }];
+        let text = if lines.is_empty() { "pass".to_string() } else { lines.join(&separator) };
+        return vec![Edit { range: statement.range, text }];
     }
     let mut edits = Vec::new();
     let names = &statement.names;
@@ -238,10 +190,7 @@ fn split(source: &str, statement: &StmtImportFrom, moved: &[MovedAlias]) -> Vec<
                 None => TextRange::new(before, last),
             }
         };
-        edits.push(Edit {
-            range,
-            text: String::new(),
-        });
+        edits.push(Edit { range, text: String::new() });
     }
     if !lines.is_empty() {
         edits.push(Edit {
@@ -293,6 +242,17 @@ pub(crate) fn edit_use(
     needs: &[Need],
 ) -> Result<Vec<(usize, Edit)>, String> {
     let source = program.units()[unit].source();
+    // Another name in the same place: what it is taken from is reached as it was.
+    if let (Expr::Attribute(attribute), Some((old, _)), Some((new, name))) =
+        (expr, parent(&step.old), parent(&step.new))
+        && old == new
+    {
+        let edit = Edit {
+            range: attribute.attr.range,
+            text: name.to_string(),
+        };
+        return Ok(vec![(unit, edit)]);
+    }
     let mut reached = Needs::new(program, unit, needs);
     let text = if let Some(name) = builtin(&step.new) {
         name.to_string()

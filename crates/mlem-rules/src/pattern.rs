@@ -23,11 +23,7 @@ pub(crate) fn encode(text: &str) -> String {
         match (quote, character) {
             (Some(open), c) if c == open => quote = None,
             (None, '\'' | '"') => quote = Some(character),
-            (None, '$')
-                if characters
-                    .peek()
-                    .is_some_and(|c| c.is_alphabetic() || *c == '_') =>
-            {
+            (None, '$') if characters.peek().is_some_and(|c| c.is_alphabetic() || *c == '_') => {
                 encoded.push_str(PREFIX);
                 continue;
             }
@@ -118,20 +114,13 @@ impl Pattern {
             [Stmt::Assign(assign)] if assign.targets.len() == 1 => true,
             [Stmt::Assign(_)] => return Err(format!("`{text}` has several targets")),
             [Stmt::AugAssign(_) | Stmt::For(_) | Stmt::Delete(_)] => {
-                return Err(format!(
-                    "`{text}`: only expressions and assignments can be patterns"
-                ));
+                return Err(format!("`{text}`: only expressions and assignments can be patterns"));
             }
             [_] => {
-                return Err(format!(
-                    "`{text}`: only expressions and assignments can be patterns"
-                ));
+                return Err(format!("`{text}`: only expressions and assignments can be patterns"));
             }
             other => {
-                return Err(format!(
-                    "`{text}` holds {} statements, a pattern is one",
-                    other.len()
-                ));
+                return Err(format!("`{text}` holds {} statements, a pattern is one", other.len()));
             }
         };
         struct Names(FxHashMap<TextRange, String>);
@@ -149,11 +138,7 @@ impl Pattern {
         for statement in unit.body() {
             ast::visitor::Visitor::visit_stmt(&mut names, statement);
         }
-        let pattern = Pattern {
-            unit,
-            dotted: names.0,
-            statement,
-        };
+        let pattern = Pattern { unit, dotted: names.0, statement };
         if pattern.key().is_none_or(|key| metavariable(key).is_some()) {
             return Err(format!("`{text}` matches everything"));
         }
@@ -164,9 +149,7 @@ impl Pattern {
     fn key(&self) -> Option<&Expr> {
         match self.unit.body() {
             [Stmt::Expr(statement)] => Some(&statement.value),
-            [Stmt::Assign(assign)] if metavariable(&assign.value).is_some() => {
-                assign.targets.first()
-            }
+            [Stmt::Assign(assign)] if metavariable(&assign.value).is_some() => assign.targets.first(),
             [Stmt::Assign(assign)] => Some(&assign.value),
             _ => None,
         }
@@ -180,6 +163,14 @@ impl Pattern {
             other => last_segment(other).map(Trigger::Name),
         };
         Some(named.unwrap_or(Trigger::Shape(std::mem::discriminant(key))))
+    }
+
+    /// The dotted name, if the pattern is nothing else.
+    pub(crate) fn bare(&self) -> Option<&str> {
+        match self.unit.body() {
+            [Stmt::Expr(statement)] => self.dotted.get(&statement.value.range()).map(String::as_str),
+            _ => None,
+        }
     }
 
     /// The metavariables the pattern binds.
@@ -204,9 +195,7 @@ impl Pattern {
             return None;
         };
         let mut matcher = Matcher::new(self, program, unit);
-        matcher
-            .expr(&statement.value, code)
-            .then_some(matcher.bindings)
+        matcher.expr(&statement.value, code).then_some(matcher.bindings)
     }
 
     /// Matches a statement.
@@ -289,9 +278,7 @@ pub(crate) struct Bindings<'a>(Vec<(String, Binding<'a>)>);
 
 impl<'a> Bindings<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<&Binding<'a>> {
-        self.0
-            .iter()
-            .find_map(|(known, binding)| (known == name).then_some(binding))
+        self.0.iter().find_map(|(known, binding)| (known == name).then_some(binding))
     }
 
     pub(crate) fn expr(&self, name: &str) -> Option<&'a Expr> {
@@ -315,12 +302,7 @@ struct Matcher<'p, 'a> {
 
 impl<'p, 'a> Matcher<'p, 'a> {
     fn new(pattern: &'p Pattern, program: &'a Program, unit: usize) -> Self {
-        Matcher {
-            dotted: &pattern.dotted,
-            program,
-            unit,
-            bindings: Bindings::default(),
-        }
+        Matcher { dotted: &pattern.dotted, program, unit, bindings: Bindings::default() }
     }
 
     fn expr(&mut self, pattern: &Expr, code: &'a Expr) -> bool {
@@ -332,12 +314,10 @@ impl<'p, 'a> Matcher<'p, 'a> {
         }
         match (pattern, code) {
             (Expr::Attribute(pattern), Expr::Attribute(code)) => {
-                pattern.attr.as_str() == code.attr.as_str()
-                    && self.expr(&pattern.value, &code.value)
+                pattern.attr.as_str() == code.attr.as_str() && self.expr(&pattern.value, &code.value)
             }
             (Expr::Call(pattern), Expr::Call(code)) => {
-                self.expr(&pattern.func, &code.func)
-                    && self.arguments(&pattern.arguments, &code.arguments)
+                self.expr(&pattern.func, &code.func) && self.arguments(&pattern.arguments, &code.arguments)
             }
             (Expr::Subscript(pattern), Expr::Subscript(code)) => {
                 self.expr(&pattern.value, &code.value) && self.expr(&pattern.slice, &code.slice)
@@ -373,18 +353,15 @@ impl<'p, 'a> Matcher<'p, 'a> {
                     && self.optional(pattern.step.as_deref(), code.step.as_deref())
             }
             (Expr::Generator(pattern), Expr::Generator(code)) => {
-                self.expr(&pattern.elt, &code.elt)
-                    && self.generators(&pattern.generators, &code.generators)
+                self.expr(&pattern.elt, &code.elt) && self.generators(&pattern.generators, &code.generators)
             }
             (Expr::ListComp(pattern), Expr::ListComp(code)) => {
-                self.expr(&pattern.elt, &code.elt)
-                    && self.generators(&pattern.generators, &code.generators)
+                self.expr(&pattern.elt, &code.elt) && self.generators(&pattern.generators, &code.generators)
             }
             (Expr::Dict(pattern), Expr::Dict(code)) => {
                 pattern.items.len() == code.items.len()
                     && pattern.items.iter().zip(&code.items).all(|(p, c)| {
-                        self.optional(p.key.as_ref(), c.key.as_ref())
-                            && self.expr(&p.value, &c.value)
+                        self.optional(p.key.as_ref(), c.key.as_ref()) && self.expr(&p.value, &c.value)
                     })
             }
             // Making expressions comparable costs more than a look at their kinds.
@@ -395,11 +372,7 @@ impl<'p, 'a> Matcher<'p, 'a> {
         }
     }
 
-    fn generators(
-        &mut self,
-        pattern: &[ast::Comprehension],
-        code: &'a [ast::Comprehension],
-    ) -> bool {
+    fn generators(&mut self, pattern: &[ast::Comprehension], code: &'a [ast::Comprehension]) -> bool {
         pattern.len() == code.len()
             && pattern.iter().zip(code).all(|(p, c)| {
                 p.is_async == c.is_async

@@ -8,6 +8,7 @@ use crate::catalogue::Catalogue;
 use crate::finding::{Finding, Fix, Proof};
 use crate::rule::Rule;
 use crate::target::{LiveError, LiveTypes, Question, Target};
+use crate::tokens::offset;
 
 /// Rounds after which fixing stops, should rules undo each other.
 const MAX_ROUNDS: usize = 12;
@@ -44,9 +45,7 @@ pub fn plan(findings: &[Finding], filter: &dyn Fn(&Finding) -> bool) -> Plan {
 
 fn take(taken: &mut BTreeMap<usize, Vec<Edit>>, fix: &Fix) -> bool {
     let clashes = fix.edits.iter().any(|(unit, edit)| {
-        taken
-            .get(unit)
-            .is_some_and(|edits| edits.iter().any(|other| clash(other, edit)))
+        taken.get(unit).is_some_and(|edits| edits.iter().any(|other| clash(other, edit)))
     });
     if clashes {
         return false;
@@ -100,13 +99,13 @@ fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
 pub struct Applied {
     /// The rule.
     pub rule: &'static Rule,
-    /// The unit of the finding.
+    /// The unit that changed; a fix that touches several units is listed once for each.
     pub unit: usize,
     /// First and last changed line (from 1) in the unit's source before this round of fixes.
     pub lines: (usize, usize),
-    /// Those lines before.
+    /// The changed lines before; `…` stands for unchanged lines between them.
     pub before: String,
-    /// Those lines with this fix alone.
+    /// The same lines with this fix alone.
     pub after: String,
     /// The finding's message.
     pub message: String,
@@ -135,7 +134,7 @@ impl Fixed {
 /// Checks and fixes until nothing changes any more (at most a fixed number of rounds). A fix after
 /// which a unit no longer parses as well as before is left out.
 ///
-/// The live error is looked at in the first round only, since its lines are those of the source
+/// The live error and types are looked at in the first round only, since they belong to the source
 /// that ran.
 pub fn fix_until_stable(
     catalogue: &'static Catalogue,
@@ -152,7 +151,7 @@ pub fn fix_until_stable(
             program: &current,
             target,
             error: if round == 0 { live.0 } else { None },
-            types: live.1,
+            types: if round == 0 { live.1 } else { None },
         };
         let findings = catalogue.check(&question);
         let Some((units, mut done)) = apply_round(&current, &findings, filter) else {
@@ -175,11 +174,7 @@ pub fn fix_until_stable(
         .filter(|(_, (new, old))| new.source() != old.source())
         .map(|(index, _)| index)
         .collect();
-    Fixed {
-        program: current,
-        changed,
-        applied,
-    }
+    Fixed { program: current, changed, applied }
 }
 
 /// One round; nothing when no fix could be applied.
@@ -190,11 +185,7 @@ fn apply_round(
 ) -> Option<(Vec<Unit>, Vec<Applied>)> {
     let mut left_out: Vec<usize> = Vec::new();
     loop {
-        let number = |finding: &Finding| {
-            findings
-                .iter()
-                .position(|other| std::ptr::eq(other, finding))
-        };
+        let number = |finding: &Finding| findings.iter().position(|other| std::ptr::eq(other, finding));
         let planned = plan(findings, &|finding| {
             filter(finding) && number(finding).is_none_or(|at| !left_out.contains(&at))
         });
@@ -205,9 +196,8 @@ fn apply_round(
         let mut broken = None;
         for (unit, edits) in &planned.edits {
             let mut set = EditSet::new();
-            let result = set
-                .add_all(edits.iter().cloned())
-                .and_then(|()| set.apply_checked(&program.units()[*unit]));
+            let result =
+                set.add_all(edits.iter().cloned()).and_then(|()| set.apply_checked(&program.units()[*unit]));
             match result {
                 Ok(edited) => units[*unit] = edited,
                 Err(_) => {
@@ -217,24 +207,15 @@ fn apply_round(
             }
         }
         let Some(broken) = broken else {
-            let done = planned
-                .applied
-                .iter()
-                .filter_map(|at| describe(program, &findings[*at]))
-                .collect();
+            let done = planned.applied.iter().flat_map(|at| describe(program, &findings[*at])).collect();
             return Some((units, done));
         };
         // Leave out the first fix that breaks the unit on its own, or else the last one there.
         let touches = |at: &usize| {
-            findings[*at]
-                .any_fix()
-                .is_some_and(|fix| fix.edits.iter().any(|(unit, _)| *unit == broken))
+            findings[*at].any_fix().is_some_and(|fix| fix.edits.iter().any(|(unit, _)| *unit == broken))
         };
         let there: Vec<usize> = planned.applied.iter().copied().filter(|a| touches(a)).collect();
-        let culprit = there
-            .iter()
-            .find(|at| !parses(program, &findings[**at], broken))
-            .or(there.last());
+        let culprit = there.iter().find(|at| !parses(program, &findings[**at], broken)).or(there.last());
         match culprit {
             Some(at) => left_out.push(*at),
             None => return None,
@@ -251,36 +232,72 @@ fn edited(program: &Program, finding: &Finding, unit: usize) -> Option<Unit> {
     let fix = finding.any_fix()?;
     let own = fix.edits.iter().filter(|(at, _)| *at == unit);
     let mut set = EditSet::new();
-    set.add_all(merged(own.map(|(_, edit)| edit.clone()).collect()))
-        .ok()?;
+    set.add_all(merged(own.map(|(_, edit)| edit.clone()).collect())).ok()?;
     set.apply_checked(&program.units()[unit]).ok()
 }
 
-fn describe(program: &Program, finding: &Finding) -> Option<Applied> {
-    let fix = finding.any_fix()?;
-    let unit = finding.unit;
-    let old = &program.units()[unit];
-    let new = edited(program, finding, unit)?;
-    let ranges = fix
-        .edits
-        .iter()
-        .filter(|(at, _)| *at == unit)
-        .map(|(_, edit)| edit.range);
-    let span = ranges.reduce(TextRange::cover).unwrap_or(finding.range);
-    let lines = old.lines(span);
-    let grown = new.source().lines().count() as i64 - old.source().lines().count() as i64;
-    let cut = |source: &str, first: usize, last: i64| {
-        let count = usize::try_from(last - first as i64 + 1).unwrap_or(0);
-        let kept: Vec<&str> = source.lines().skip(first - 1).take(count).collect();
-        kept.join("\n")
+/// What one fix does to each unit it touches.
+fn describe(program: &Program, finding: &Finding) -> Vec<Applied> {
+    let Some(fix) = finding.any_fix() else {
+        return Vec::new();
     };
-    Some(Applied {
-        rule: finding.rule,
-        unit,
-        lines,
-        before: cut(old.source(), lines.0, lines.1 as i64),
-        after: cut(new.source(), lines.0, lines.1 as i64 + grown),
-        message: finding.message.clone(),
-        proof: finding.proof.clone(),
-    })
+    let mut touched: Vec<usize> = fix.edits.iter().map(|(unit, _)| *unit).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    let describe_unit = |unit: usize| {
+        let own = fix.edits.iter().filter(|(at, _)| *at == unit);
+        let edits = merged(own.map(|(_, edit)| edit.clone()).collect());
+        let (lines, before, after) = hunks(&program.units()[unit], &edits)?;
+        Some(Applied {
+            rule: finding.rule,
+            unit,
+            lines,
+            before,
+            after,
+            message: finding.message.clone(),
+            proof: finding.proof.clone(),
+        })
+    };
+    touched.into_iter().filter_map(describe_unit).collect()
+}
+
+/// First and last changed line, and the changed lines before and after.
+fn hunks(unit: &Unit, edits: &[Edit]) -> Option<((usize, usize), String, String)> {
+    let source = unit.source();
+    let line_start = |at: usize| source[..at].rfind('\n').map_or(0, |found| found + 1);
+    let line_end = |at: usize| source[at..].find('\n').map_or(source.len(), |found| at + found);
+    let span = |edit: &Edit| {
+        let (start, end) = (edit.range.start().to_usize(), edit.range.end().to_usize());
+        (line_start(start), line_end(end))
+    };
+    let mut groups: Vec<((usize, usize), Vec<&Edit>)> = Vec::new();
+    for edit in edits {
+        let (start, end) = span(edit);
+        match groups.last_mut() {
+            // Neighbouring lines are one hunk.
+            Some((range, group)) if start <= range.1 + 1 => {
+                range.1 = range.1.max(end);
+                group.push(edit);
+            }
+            _ => groups.push(((start, end), vec![edit])),
+        }
+    }
+    let first = groups.first()?.0.0;
+    let last = groups.last()?.0.1;
+    let lines = unit.lines(TextRange::new(offset(first), offset(last)));
+    let mut before = Vec::new();
+    let mut after = Vec::new();
+    for ((start, end), group) in groups {
+        let mut text = String::new();
+        let mut at = start;
+        for edit in group {
+            text.push_str(&source[at..edit.range.start().to_usize()]);
+            text.push_str(&edit.text);
+            at = edit.range.end().to_usize();
+        }
+        text.push_str(&source[at..end]);
+        before.push(source[start..end].to_string());
+        after.push(text);
+    }
+    Some((lines, before.join("\n…\n"), after.join("\n…\n")))
 }

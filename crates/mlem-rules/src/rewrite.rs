@@ -21,10 +21,7 @@ impl<'q> Checker<'q> {
         if let Expr::Attribute(attribute) = function
             && !callee.contains('.')
         {
-            let edit = Edit {
-                range: attribute.attr.range,
-                text: callee.to_string(),
-            };
+            let edit = Edit { range: attribute.attr.range, text: callee.to_string() };
             return Ok(vec![(self.unit, edit)]);
         }
         let mut reached = Needs::new(self.program(), self.unit, needs);
@@ -87,16 +84,11 @@ impl<'q> Checker<'q> {
         let source = self.source();
         if template.is_empty() {
             let edit = if is_alone {
-                Edit {
-                    range: statement.range(),
-                    text: "pass".to_string(),
-                }
+                Edit { range: statement.range(), text: "pass".to_string() }
             } else {
                 remove_statement(source, statement.range())
             };
-            return Ok(Fix {
-                edits: vec![(self.unit, edit)],
-            });
+            return Ok(Fix { edits: vec![(self.unit, edit)] });
         }
         let (text, mut edits) = self.render(statement.range(), template, bindings, needs)?;
         let start = statement.start().to_usize();
@@ -112,13 +104,7 @@ impl<'q> Checker<'q> {
         };
         let old = &source[statement.range()];
         if template.is_multiline() {
-            edits.push((
-                self.unit,
-                Edit {
-                    range: statement.range(),
-                    text,
-                },
-            ));
+            edits.push((self.unit, Edit { range: statement.range(), text }));
         } else {
             for edit in minimal_edits(old, statement.start(), &text) {
                 edits.push((self.unit, edit));
@@ -146,10 +132,7 @@ fn remove_statement(source: &str, range: TextRange) -> Edit {
     } else {
         (start, line_end - source[end..line_end].trim_start().len())
     };
-    Edit {
-        range: TextRange::new(offset(from), offset(to)),
-        text: String::new(),
-    }
+    Edit { range: TextRange::new(offset(from), offset(to)), text: String::new() }
 }
 
 /// Whether an operator in the place of `child` would need parentheses.

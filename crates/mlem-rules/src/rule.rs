@@ -146,13 +146,9 @@ impl Rule {
             "differs" => Demonstration::Differs,
             "warns" => Demonstration::Warns,
             other => match other.strip_prefix("none:") {
-                Some(reason) if !reason.trim().is_empty() => {
-                    Demonstration::NotRun(reason.trim().to_string())
-                }
+                Some(reason) if !reason.trim().is_empty() => Demonstration::NotRun(reason.trim().to_string()),
                 _ => {
-                    return Err(format!(
-                        "proof: `{other}` is not fails, differs, warns or \"none: reason\""
-                    ));
+                    return Err(format!("proof: `{other}` is not fails, differs, warns or \"none: reason\""));
                 }
             },
         };
@@ -191,10 +187,7 @@ impl Rule {
 fn check_words(raw: &RawRule) -> Result<(), String> {
     let letters = raw.id.chars().take_while(char::is_ascii_uppercase).count();
     let digits = &raw.id[letters..];
-    if !(2..=4).contains(&letters)
-        || digits.len() < 3
-        || !digits.chars().all(|c| c.is_ascii_digit())
-    {
+    if !(2..=4).contains(&letters) || digits.len() < 3 || !digits.chars().all(|c| c.is_ascii_digit()) {
         return Err("id: is not two to four capital letters and three digits".to_string());
     }
     let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -211,10 +204,7 @@ fn check_words(raw: &RawRule) -> Result<(), String> {
             return Err(format!("{field}: is empty"));
         }
     }
-    let normalised = raw
-        .library
-        .chars()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    let normalised = raw.library.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !normalised {
         return Err("library: is not a normalised distribution name (scikit-learn)".to_string());
     }
@@ -232,12 +222,7 @@ impl Matcher {
     }
 
     fn compile(raw: &RawRule) -> Result<Matcher, String> {
-        let given = [
-            raw.moved.is_some(),
-            raw.pattern.is_some(),
-            raw.call.is_some(),
-            raw.function.is_some(),
-        ];
+        let given = [raw.moved.is_some(), raw.pattern.is_some(), raw.call.is_some(), raw.function.is_some()];
         if given.iter().filter(|g| **g).count() != 1 {
             return Err("needs exactly one of `moved`, `match`, `call` and `function`".to_string());
         }
@@ -250,11 +235,7 @@ impl Matcher {
         };
         belongs("replace", raw.replace.is_some(), raw.pattern.is_some())?;
         belongs("arguments", raw.arguments.is_some(), raw.call.is_some())?;
-        belongs(
-            "where",
-            !raw.conditions.is_empty(),
-            raw.pattern.is_some() || raw.call.is_some(),
-        )?;
+        belongs("where", !raw.conditions.is_empty(), raw.pattern.is_some() || raw.call.is_some())?;
         belongs(
             "needs",
             !raw.needs.is_empty(),
@@ -274,9 +255,7 @@ impl Matcher {
         if let Some(moved) = &raw.moved {
             let moves = moved
                 .iter()
-                .map(|(old, new)| {
-                    Move::parse(old, new).map_err(|reason| format!("moved.{old}: {reason}"))
-                })
+                .map(|(old, new)| Move::parse(old, new).map_err(|reason| format!("moved.{old}: {reason}")))
                 .collect::<Result<Vec<_>, _>>()?;
             if moves.is_empty() {
                 return Err("moved: is empty".to_string());
@@ -292,12 +271,7 @@ impl Matcher {
                 .collect::<Result<Vec<_>, _>>()?;
             let arguments = Arguments::compile(raw.arguments.clone().unwrap_or_default())?;
             check_callee(&callables, &arguments, &needs)?;
-            return Ok(Matcher::Call {
-                callables,
-                arguments,
-                needs,
-                conditions,
-            });
+            return Ok(Matcher::Call { callables, arguments, needs, conditions });
         }
         if let Some(name) = &raw.function {
             return functions::find(name)
@@ -305,20 +279,12 @@ impl Matcher {
                 .ok_or_else(|| format!("function: there is no function rule `{name}`"));
         }
         let patterns = compile_patterns(raw, &conditions, &needs)?;
-        Ok(Matcher::Patterns {
-            patterns,
-            conditions,
-            needs,
-        })
+        Ok(Matcher::Patterns { patterns, conditions, needs })
     }
 }
 
 /// A function is renamed to a full name that can be reached, a method to a method's name.
-fn check_callee(
-    callables: &[Callable],
-    arguments: &Arguments,
-    needs: &[Need],
-) -> Result<(), String> {
+fn check_callee(callables: &[Callable], arguments: &Arguments, needs: &[Need]) -> Result<(), String> {
     let Some(callee) = &arguments.callee else {
         return Ok(());
     };
@@ -355,14 +321,11 @@ fn compile_patterns(
     for (index, text) in texts.iter().enumerate() {
         let replacement = replacements.get(index).or(replacements.first());
         let template = match replacement {
-            Some(text) => {
-                Some(Template::parse(text).map_err(|reason| format!("replace: {reason}"))?)
-            }
+            Some(text) => Some(Template::parse(text).map_err(|reason| format!("replace: {reason}"))?),
             None => None,
         };
         let is_statement = template.as_ref().is_some_and(Template::is_statement);
-        let pattern =
-            Pattern::parse(text, is_statement).map_err(|reason| format!("match: {reason}"))?;
+        let pattern = Pattern::parse(text, is_statement).map_err(|reason| format!("match: {reason}"))?;
         if let Some(template) = &template {
             let bound = pattern.metavariables();
             for name in template.metavariables() {
@@ -373,9 +336,7 @@ fn compile_patterns(
             for name in template.dotted_names() {
                 let root = name.split('.').next().unwrap_or_default();
                 let builtin = ["str", "dict", "list", "int", "float", "bytes", "set"];
-                if !builtin.contains(&root)
-                    && !needs.iter().any(|need| need.reach(&name).is_some())
-                {
+                if !builtin.contains(&root) && !needs.iter().any(|need| need.reach(&name).is_some()) {
                     return Err(format!("needs: no import reaches `{name}` of `replace`"));
                 }
             }
@@ -383,10 +344,7 @@ fn compile_patterns(
         patterns.push((pattern, template));
     }
     for name in conditions.keys() {
-        if !patterns
-            .iter()
-            .any(|(pattern, _)| pattern.metavariables().contains(name))
-        {
+        if !patterns.iter().any(|(pattern, _)| pattern.metavariables().contains(name)) {
             return Err(format!("where.{name}: no pattern binds `${name}`"));
         }
     }

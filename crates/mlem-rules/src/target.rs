@@ -71,11 +71,6 @@ pub struct Question<'a> {
 impl<'a> Question<'a> {
     /// A question without a running kernel.
     pub fn without_kernel(program: &'a Program, target: &'a dyn Target) -> Self {
-        Question {
-            program,
-            target,
-            error: None,
-            types: None,
-        }
+        Question { program, target, error: None, types: None }
     }
 }

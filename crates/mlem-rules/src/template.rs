@@ -37,11 +37,7 @@ impl Template {
         for statement in unit.body() {
             beside.visit_stmt(statement);
         }
-        Ok(Template {
-            unit,
-            own_names,
-            beside_rest: beside.0,
-        })
+        Ok(Template { unit, own_names, beside_rest: beside.0 })
     }
 
     /// Whether a keyword of the template is given already, so that the code has the new form.
@@ -51,10 +47,7 @@ impl Template {
                 return false;
             };
             given.iter().any(|keyword| {
-                keyword
-                    .arg
-                    .as_ref()
-                    .is_some_and(|arg| names.iter().any(|name| name == arg.as_str()))
+                keyword.arg.as_ref().is_some_and(|arg| names.iter().any(|name| name == arg.as_str()))
             })
         })
     }
@@ -67,6 +60,20 @@ impl Template {
     /// Whether this is a statement rather than an expression.
     pub(crate) fn is_statement(&self) -> bool {
         !matches!(self.unit.body(), [Stmt::Expr(_)])
+    }
+
+    /// Whether the template can stand where something is assigned or deleted.
+    pub(crate) fn is_target(&self) -> bool {
+        matches!(self.unit.body(), [Stmt::Expr(statement)]
+            if matches!(*statement.value, Expr::Subscript(_) | Expr::Attribute(_) | Expr::Name(_)))
+    }
+
+    /// The dotted name, if the template is nothing else.
+    pub(crate) fn bare(&self) -> Option<String> {
+        match self.unit.body() {
+            [Stmt::Expr(statement)] => dotted(&statement.value),
+            _ => None,
+        }
     }
 
     /// Whether the template is written over several lines.
@@ -109,16 +116,8 @@ impl Template {
     ///
     /// # Errors
     /// Why it cannot be written here, in words for a person.
-    pub(crate) fn render(
-        &self,
-        place: &mut Place,
-        bindings: &Bindings,
-    ) -> Result<String, String> {
-        let mut renderer = Renderer {
-            template: self,
-            place,
-            bindings,
-        };
+    pub(crate) fn render(&self, place: &mut Place, bindings: &Bindings) -> Result<String, String> {
+        let mut renderer = Renderer { template: self, place, bindings };
         let source = self.unit.source();
         let (Some(first), Some(last)) = (self.unit.body().first(), self.unit.body().last()) else {
             return Ok(String::new());
@@ -199,10 +198,7 @@ impl<'t> Visitor<'t> for Holes<'t> {
         let slot = self.slot.take().unwrap_or(Slot::Open);
         let rendered = metavariable(expr).is_some()
             || dotted(expr).is_some()
-            || matches!(
-                expr,
-                Expr::Call(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Set(_)
-            );
+            || matches!(expr, Expr::Call(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Set(_));
         if rendered {
             self.found.push((expr, slot));
             return;
@@ -257,12 +253,7 @@ struct Renderer<'r, 'p> {
 
 impl Renderer<'_, '_> {
     /// The text of a range with the holes in it rendered.
-    fn splice(
-        &mut self,
-        source: &str,
-        range: TextRange,
-        holes: &[(&Expr, Slot)],
-    ) -> Result<String, String> {
+    fn splice(&mut self, source: &str, range: TextRange, holes: &[(&Expr, Slot)]) -> Result<String, String> {
         let mut text = String::new();
         let mut at = range.start();
         let mut holes: Vec<_> = holes.to_vec();
@@ -313,11 +304,7 @@ impl Renderer<'_, '_> {
                     [single] => format!("{single},"),
                     several => several.join(", "),
                 };
-                Ok(if tuple.parenthesized {
-                    format!("({body})")
-                } else {
-                    body
-                })
+                Ok(if tuple.parenthesized { format!("({body})") } else { body })
             }
             other => {
                 let mut holes = Holes::default();
@@ -369,9 +356,7 @@ impl Renderer<'_, '_> {
         let text = &self.place.source[range];
         let contiguous = ranges.windows(2).all(|pair| {
             let between = &self.place.source[TextRange::new(pair[0].end(), pair[1].start())];
-            crate::tokens::lex(between)
-                .iter()
-                .all(|token| matches!(&between[token.clone()], "," | "(" | ")"))
+            crate::tokens::lex(between).iter().all(|token| matches!(&between[token.clone()], "," | "(" | ")"))
         });
         if contiguous && !text.contains('#') {
             return Some(text.to_string());
@@ -394,11 +379,7 @@ impl Renderer<'_, '_> {
             (Slot::Primary | Slot::Operand, _) => !is_atom(expr),
             (Slot::Open | Slot::Index, _) => is_loose(expr),
         };
-        Ok(if parenthesise {
-            format!("({text})")
-        } else {
-            text.to_string()
-        })
+        Ok(if parenthesise { format!("({text})") } else { text.to_string() })
     }
 
     fn reference(&mut self, name: &str) -> Result<String, String> {

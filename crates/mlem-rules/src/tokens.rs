@@ -42,9 +42,8 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
         let hexadecimal = byte == b'0' && matches!(next, b'x' | b'X');
         let mut at = start + 1;
         while at < bytes.len() {
-            let exponent_sign = matches!(bytes[at], b'+' | b'-')
-                && matches!(bytes[at - 1], b'e' | b'E')
-                && !hexadecimal;
+            let exponent_sign =
+                matches!(bytes[at], b'+' | b'-') && matches!(bytes[at - 1], b'e' | b'E') && !hexadecimal;
             if !(is_word(bytes[at]) || bytes[at] == b'.' || exponent_sign) {
                 break;
             }
@@ -61,9 +60,7 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
         if at < bytes.len()
             && matches!(bytes[at], b'"' | b'\'')
             && prefix.len() <= 2
-            && prefix
-                .iter()
-                .all(|b| matches!(b.to_ascii_lowercase(), b'r' | b'b' | b'u' | b'f' | b't'))
+            && prefix.iter().all(|b| matches!(b.to_ascii_lowercase(), b'r' | b'b' | b'u' | b'f' | b't'))
         {
             return string_end(bytes, at);
         }
@@ -83,8 +80,8 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
 }
 
 const OPERATORS: &[&[u8]] = &[
-    b"**=", b"//=", b">>=", b"<<=", b"...", b"!=", b"==", b"<=", b">=", b"->", b":=", b"+=", b"-=",
-    b"*=", b"/=", b"%=", b"&=", b"|=", b"^=", b"@=", b"**", b"//", b"<<", b">>", b"<>",
+    b"**=", b"//=", b">>=", b"<<=", b"...", b"!=", b"==", b"<=", b">=", b"->", b":=", b"+=", b"-=", b"*=",
+    b"/=", b"%=", b"&=", b"|=", b"^=", b"@=", b"**", b"//", b"<<", b">>", b"<>",
 ];
 
 /// The end of the string whose opening quote is at `start`.
@@ -156,10 +153,7 @@ pub(crate) fn minimal_edits(old: &str, base: TextSize, new: &str) -> Vec<Edit> {
     let same_tokens = {
         let result_tokens = lex(&result);
         result_tokens.len() == new_tokens.len()
-            && result_tokens
-                .iter()
-                .zip(&new_tokens)
-                .all(|(a, b)| result[a.clone()] == new[b.clone()])
+            && result_tokens.iter().zip(&new_tokens).all(|(a, b)| result[a.clone()] == new[b.clone()])
     };
     if !same_tokens || (breaks_line(&result) && !breaks_line(old)) {
         return whole();
@@ -170,10 +164,7 @@ pub(crate) fn minimal_edits(old: &str, base: TextSize, new: &str) -> Vec<Edit> {
 fn edit(base: TextSize, range: Range<usize>, text: String) -> Edit {
     let start = base + offset(range.start);
     let end = base + offset(range.end);
-    Edit {
-        range: TextRange::new(start, end),
-        text,
-    }
+    Edit { range: TextRange::new(start, end), text }
 }
 
 /// Sources are far below 4 GB; the parser refuses larger ones.
@@ -251,10 +242,7 @@ fn gap_edits(
 ) -> Vec<Edit> {
     let mut edits = Vec::new();
     let (mut i, mut j) = (0, 0);
-    let ends = pairs
-        .iter()
-        .copied()
-        .chain([(old_tokens.len(), new_tokens.len())]);
+    let ends = pairs.iter().copied().chain([(old_tokens.len(), new_tokens.len())]);
     for (next_i, next_j) in ends {
         let previous_old = if i == 0 { 0 } else { old_tokens[i - 1].end };
         let next_old = old_tokens.get(next_i).map_or(old.len(), |t| t.start);
@@ -308,9 +296,7 @@ fn gap_edits(
             edits.push(edit(base, range, text.to_string()));
         } else if added {
             let trivia = &old[previous_old..next_old];
-            let closes = inserted
-                .trim_start()
-                .starts_with([',', ')', ']', '}', '.', '=']);
+            let closes = inserted.trim_start().starts_with([',', ')', ']', '}', '.', '=']);
             if trivia.is_empty() || (!trivia.contains(['\n', '#'])) {
                 edits.push(edit(base, previous_old..next_old, inserted.to_string()));
             } else if closes {

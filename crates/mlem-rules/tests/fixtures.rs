@@ -27,7 +27,9 @@ fn target() -> Pins {
     ];
     Pins {
         python: (3, 12),
-        packages: BTreeMap::from(packages.map(|(name, version)| (name.to_string(), version.parse().unwrap()))),
+        packages: BTreeMap::from(
+            packages.map(|(name, version)| (name.to_string(), version.parse().unwrap())),
+        ),
     }
 }
 

@@ -144,10 +144,7 @@ fn objection(rule: &Rule, python: &mut Python) -> Option<String> {
 #[test]
 fn rules_are_true_on_the_real_libraries() {
     let mut python = Python::start();
-    let mut target = Pins {
-        python: (0, 0),
-        packages: BTreeMap::new(),
-    };
+    let mut target = Pins { python: (0, 0), packages: BTreeMap::new() };
     let version = python.ask(&json!({ "version_of": "python" }));
     let version: Version = version["version"].as_str().unwrap().parse().unwrap();
     let part = |at: usize| u8::try_from(version.release()[at]).unwrap();
@@ -182,11 +179,6 @@ fn rules_are_true_on_the_real_libraries() {
     for line in passed_over {
         println!("    {line}");
     }
-    assert!(
-        objections.is_empty(),
-        "{} rules are not true:\n{}",
-        objections.len(),
-        objections.join("\n")
-    );
+    assert!(objections.is_empty(), "{} rules are not true:\n{}", objections.len(), objections.join("\n"));
     assert!(shown > 0, "no rule was run");
 }

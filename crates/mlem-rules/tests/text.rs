@@ -14,10 +14,7 @@ fn target(rule: &Rule) -> Pins {
     } else {
         (3, 12)
     };
-    Pins {
-        python,
-        packages: BTreeMap::from([(rule.library.clone(), rule.since.clone())]),
-    }
+    Pins { python, packages: BTreeMap::from([(rule.library.clone(), rule.since.clone())]) }
 }
 
 fn program(cells: &[&str]) -> Program {
@@ -27,23 +24,15 @@ fn program(cells: &[&str]) -> Program {
 /// The error that the rule says `before` raises, in the second cell.
 fn error(rule: &Rule) -> Option<LiveError> {
     let (ename, evalue) = rule.error.as_ref()?.split_once(": ")?;
-    Some(LiveError {
-        ename: ename.to_string(),
-        evalue: evalue.to_string(),
-        unit: 1,
-        lines: None,
-    })
+    Some(LiveError { ename: ename.to_string(), evalue: evalue.to_string(), unit: 1, lines: None })
 }
 
 /// The notebook after the rule's fixes (whatever their safety), cell by cell.
 fn fixed(rule: &'static Rule, cells: &[&str], error: Option<&LiveError>) -> String {
-    let fixed = fix_until_stable(
-        Catalogue::shipped(),
-        &program(cells),
-        &target(rule),
-        (error, None),
-        &|finding| finding.rule.id == rule.id,
-    );
+    let fixed =
+        fix_until_stable(Catalogue::shipped(), &program(cells), &target(rule), (error, None), &|finding| {
+            finding.rule.id == rule.id
+        });
     fixed.sources().join("\n")
 }
 
@@ -51,15 +40,8 @@ fn findings(rule: &'static Rule, cells: &[&str]) -> usize {
     let program = program(cells);
     let target = target(rule);
     let error = error(rule);
-    let question = Question {
-        error: error.as_ref(),
-        ..Question::without_kernel(&program, &target)
-    };
-    Catalogue::shipped()
-        .check(&question)
-        .iter()
-        .filter(|finding| finding.rule.id == rule.id)
-        .count()
+    let question = Question { error: error.as_ref(), ..Question::without_kernel(&program, &target) };
+    Catalogue::shipped().check(&question).iter().filter(|finding| finding.rule.id == rule.id).count()
 }
 
 #[test]
@@ -152,10 +134,7 @@ fn rules_do_not_apply_outside_their_window() {
 #[test]
 fn all_rules_together_settle() {
     let newest: Version = "9999".parse().unwrap();
-    let mut target = Pins {
-        python: (3, 12),
-        packages: BTreeMap::new(),
-    };
+    let mut target = Pins { python: (3, 12), packages: BTreeMap::new() };
     for rule in Catalogue::shipped().rules() {
         target.packages.insert(rule.library.clone(), newest.clone());
     }
@@ -173,13 +152,7 @@ fn all_rules_together_settle() {
             (None, None),
             &|_| true,
         );
-        let again = fix_until_stable(
-            Catalogue::shipped(),
-            &once.program,
-            &target,
-            (None, None),
-            &|_| true,
-        );
+        let again = fix_until_stable(Catalogue::shipped(), &once.program, &target, (None, None), &|_| true);
         assert!(again.applied.is_empty(), "{}: rules undo each other in\n{after}", rule.id);
     }
 }

@@ -9,8 +9,8 @@ use super::Context;
 use super::walk::{each_stmt, integer, is_bool};
 use crate::call::ArgumentList;
 use crate::condition::{Verdict, has_type};
-use crate::judge::finding;
 use crate::finding::{Finding, Fix};
+use crate::judge::finding;
 use crate::target::Question;
 
 const FRAME: &str = "pandas.DataFrame";
@@ -20,8 +20,8 @@ pub(crate) const TRIGGERS: &[&str] = &["pandas"];
 
 /// Attributes of a frame that are not columns.
 const NOT_COLUMNS: &[&str] = &[
-    "loc", "iloc", "ix", "at", "iat", "values", "columns", "index", "T", "shape", "size", "dtypes",
-    "str", "dt", "cat", "plot", "array", "axes", "flat", "data",
+    "loc", "iloc", "ix", "at", "iat", "values", "columns", "index", "T", "shape", "size", "dtypes", "str",
+    "dt", "cat", "plot", "array", "axes", "flat", "data",
 ];
 
 /// A column taken out of a frame.
@@ -46,11 +46,7 @@ fn column<'a>(source: &str, expr: &'a Expr) -> Option<Column<'a>> {
             })
         }
         Expr::Attribute(attribute) if !NOT_COLUMNS.contains(&attribute.attr.as_str()) => {
-            Some(Column {
-                frame: &attribute.value,
-                key: format!("'{}'", attribute.attr),
-                by_attribute: true,
-            })
+            Some(Column { frame: &attribute.value, key: format!("'{}'", attribute.attr), by_attribute: true })
         }
         _ => None,
     }
@@ -104,13 +100,8 @@ pub(crate) fn check_assignment(context: &Context) -> Vec<Finding> {
                 by_label
             }
         };
-        let edit = Edit {
-            range: target.range(),
-            text,
-        };
-        let fix = Fix {
-            edits: vec![(unit, edit)],
-        };
+        let edit = Edit { range: target.range(), text };
+        let fix = Fix { edits: vec![(unit, edit)] };
         findings.extend(finding(
             question,
             context.rule,
@@ -137,17 +128,23 @@ enum RowKey {
 fn row_key(question: &Question, unit: usize, slice: &Expr) -> RowKey {
     match slice {
         Expr::Compare(compare) if !compare.ops.contains(&CmpOp::Is) => RowKey::Labels,
-        Expr::BinOp(binary) if matches!(binary.op, Operator::BitAnd | Operator::BitOr) => {
-            RowKey::Labels
-        }
+        Expr::BinOp(binary) if matches!(binary.op, Operator::BitAnd | Operator::BitOr) => RowKey::Labels,
         Expr::UnaryOp(unary) if matches!(unary.op, UnaryOp::Invert) => RowKey::Labels,
         Expr::StringLiteral(_) => RowKey::Labels,
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(attribute)
                 if matches!(
                     attribute.attr.as_str(),
-                    "isnull" | "isna" | "notnull" | "notna" | "isin" | "contains" | "startswith"
-                        | "endswith" | "between" | "duplicated"
+                    "isnull"
+                        | "isna"
+                        | "notnull"
+                        | "notna"
+                        | "isin"
+                        | "contains"
+                        | "startswith"
+                        | "endswith"
+                        | "between"
+                        | "duplicated"
                 ) =>
             {
                 RowKey::Labels
@@ -157,8 +154,7 @@ fn row_key(question: &Question, unit: usize, slice: &Expr) -> RowKey {
         Expr::Slice(slice) => {
             let is_position = |bound: &Option<Box<Expr>>| {
                 bound.as_deref().is_none_or(|bound| {
-                    integer(bound).is_some()
-                        || question.program.type_of(unit, bound) == Some("int")
+                    integer(bound).is_some() || question.program.type_of(unit, bound) == Some("int")
                 })
             };
             if is_position(&slice.lower) && is_position(&slice.upper) {
@@ -176,9 +172,7 @@ fn row_key(question: &Question, unit: usize, slice: &Expr) -> RowKey {
 }
 
 /// Methods that could change a column in place.
-const IN_PLACE: &[&str] = &[
-    "fillna", "replace", "ffill", "bfill", "clip", "mask", "where", "interpolate",
-];
+const IN_PLACE: &[&str] = &["fillna", "replace", "ffill", "bfill", "clip", "mask", "where", "interpolate"];
 
 /// `df['c'].fillna(v, inplace=True)` as a statement.
 pub(crate) fn check_inplace(context: &Context) -> Vec<Finding> {
@@ -242,10 +236,7 @@ pub(crate) fn check_inplace(context: &Context) -> Vec<Finding> {
 }
 
 fn insertion(at: TextSize, text: String) -> Edit {
-    Edit {
-        range: TextRange::empty(at),
-        text,
-    }
+    Edit { range: TextRange::empty(at), text }
 }
 
 /// What a method that works in place is called on.
@@ -257,8 +248,7 @@ fn in_place_method(call: &ExprCall) -> Option<&Expr> {
         return None;
     }
     let in_place = call.arguments.keywords.iter().any(|keyword| {
-        keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "inplace")
-            && is_bool(&keyword.value, true)
+        keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "inplace") && is_bool(&keyword.value, true)
     });
     in_place.then_some(&*attribute.value)
 }

@@ -10,8 +10,8 @@ use mlem_python::{Edit, Program, Ranged, TextRange};
 use super::Context;
 use super::walk::{assignments, each_expr, each_stmt, integer, is_bool, is_name};
 use crate::condition::{Verdict, has_type};
-use crate::judge::finding;
 use crate::finding::{Finding, Fix};
+use crate::judge::finding;
 use crate::target::Question;
 
 pub(crate) const TRIGGERS: &[&str] = &["ix"];
@@ -43,23 +43,17 @@ pub(crate) fn check(context: &Context) -> Vec<Finding> {
             }
         };
         let decision = decide(question, unit, frame, subscript, is_frame);
-        let (unknown, is_live, edits) = match decision {
-            Decision::Sure(edits) => (None, false, Some(edits)),
-            Decision::Live(edits) => (None, true, Some(edits)),
-            Decision::Unsure(reason) => (Some(reason), false, None),
+        let fixed = |edits: Vec<Edit>| {
+            let edits = edits.into_iter().map(|edit| (unit, edit)).collect();
+            Ok(Some(Fix { edits }))
         };
-        let fix = edits.map(|edits| Fix {
-            edits: edits.into_iter().map(|edit| (unit, edit)).collect(),
-        });
-        findings.extend(finding(
-            question,
-            context.rule,
-            unit,
-            expr.range(),
-            unknown,
-            is_live,
-            Ok(fix),
-        ));
+        // What is undecided stays without a fix even when the error confirms it.
+        let (unknown, is_live, fix) = match decision {
+            Decision::Sure(edits) => (None, false, fixed(edits)),
+            Decision::Live(edits) => (None, true, fixed(edits)),
+            Decision::Unsure(reason) => (Some(reason.clone()), false, Err(reason)),
+        };
+        findings.extend(finding(question, context.rule, unit, expr.range(), unknown, is_live, fix));
     });
     findings
 }
@@ -112,10 +106,7 @@ fn decide(
     let Expr::Attribute(indexer) = &*subscript.value else {
         return Decision::Unsure("not an indexer".to_string());
     };
-    let name = |text: &str| Edit {
-        range: indexer.attr.range,
-        text: text.to_string(),
-    };
+    let name = |text: &str| Edit { range: indexer.attr.range, text: text.to_string() };
     let row_part = part(program, unit, row);
     let column_part = column.map(|column| part(program, unit, column));
     if row_part == Part::Unclear || column_part == Some(Part::Unclear) {
@@ -162,32 +153,16 @@ fn decide(
         },
         (Some(true), Some(Some(false))) => looked_up(name("loc"), source, frame, row, "index"),
     };
-    if live {
-        Decision::Live(edits)
-    } else {
-        Decision::Sure(edits)
-    }
+    if live { Decision::Live(edits) } else { Decision::Sure(edits) }
 }
 
 /// `df.ix[mask, 0]` to `df.loc[mask, df.columns[0]]`.
-fn looked_up(
-    name: Edit,
-    source: &str,
-    frame: &Expr,
-    part: &Expr,
-    attribute: &str,
-) -> Vec<Edit> {
+fn looked_up(name: Edit, source: &str, frame: &Expr, part: &Expr, attribute: &str) -> Vec<Edit> {
     let text = format!("{}.{attribute}[", &source[frame.range()]);
     vec![
         name,
-        Edit {
-            range: TextRange::empty(part.start()),
-            text,
-        },
-        Edit {
-            range: TextRange::empty(part.end()),
-            text: "]".to_string(),
-        },
+        Edit { range: TextRange::empty(part.start()), text },
+        Edit { range: TextRange::empty(part.end()), text: "]".to_string() },
     ]
 }
 
@@ -206,9 +181,7 @@ fn part(program: &Program, unit: usize, expr: &Expr) -> Part {
             }
         }
         Expr::StringLiteral(_) | Expr::Compare(_) => Part::Label,
-        Expr::BinOp(binary) if matches!(binary.op, Operator::BitAnd | Operator::BitOr) => {
-            Part::Label
-        }
+        Expr::BinOp(binary) if matches!(binary.op, Operator::BitAnd | Operator::BitOr) => Part::Label,
         Expr::UnaryOp(unary) if unary.op == UnaryOp::Invert => Part::Label,
         Expr::List(list) => {
             let mut parts = list.elts.iter().map(|element| match element {
@@ -225,8 +198,16 @@ fn part(program: &Program, unit: usize, expr: &Expr) -> Part {
             Expr::Attribute(attribute)
                 if matches!(
                     attribute.attr.as_str(),
-                    "isnull" | "isna" | "notnull" | "notna" | "isin" | "contains" | "startswith"
-                        | "endswith" | "between" | "duplicated"
+                    "isnull"
+                        | "isna"
+                        | "notnull"
+                        | "notna"
+                        | "isin"
+                        | "contains"
+                        | "startswith"
+                        | "endswith"
+                        | "between"
+                        | "duplicated"
                 ) =>
             {
                 Part::Label
@@ -255,17 +236,14 @@ fn written_index(program: &Program, frame: &Expr) -> Axis {
     let has_default = |value: &Expr, at: usize| match value {
         Expr::Call(call) => {
             let reads = program.qualified_name(at, &call.func).is_some_and(|full| {
-                matches!(
-                    full,
-                    "pandas.read_csv" | "pandas.read_table" | "pandas.read_excel"
-                )
+                matches!(full, "pandas.read_csv" | "pandas.read_table" | "pandas.read_excel")
             });
-            reads && call.arguments.keywords.iter().all(|keyword| {
-                keyword
-                    .arg
-                    .as_ref()
-                    .is_some_and(|arg| arg.as_str() != "index_col")
-            })
+            reads
+                && call
+                    .arguments
+                    .keywords
+                    .iter()
+                    .all(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() != "index_col"))
         }
         _ => false,
     };
@@ -314,15 +292,13 @@ fn written_columns(program: &Program, frame: &Expr) -> Axis {
     let assigned = assignments(program, name.id.as_str());
     let has_header = |value: &Expr, at: usize| match value {
         Expr::Call(call) => {
-            let reads = program.qualified_name(at, &call.func).is_some_and(|full| {
-                matches!(full, "pandas.read_csv" | "pandas.read_table")
-            });
-            reads && call.arguments.keywords.iter().all(|keyword| {
-                keyword
-                    .arg
-                    .as_ref()
-                    .is_some_and(|arg| !matches!(arg.as_str(), "header" | "names"))
-            })
+            let reads = program
+                .qualified_name(at, &call.func)
+                .is_some_and(|full| matches!(full, "pandas.read_csv" | "pandas.read_table"));
+            reads
+                && call.arguments.keywords.iter().all(|keyword| {
+                    keyword.arg.as_ref().is_some_and(|arg| !matches!(arg.as_str(), "header" | "names"))
+                })
         }
         _ => false,
     };

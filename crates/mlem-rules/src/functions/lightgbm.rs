@@ -8,9 +8,9 @@ use super::Context;
 use super::walk::{assignments, each_expr, in_force, integer, is_bool, is_name};
 use crate::call::ArgumentList;
 use crate::condition::{Verdict, has_type};
-use crate::judge::finding;
 use crate::finding::{Finding, Fix};
 use crate::imports::{Need, Needs, Reach};
+use crate::judge::finding;
 use crate::pattern::names;
 
 pub(crate) const TRIGGERS: &[&str] = &[
@@ -25,12 +25,8 @@ pub(crate) const TRIGGERS: &[&str] = &[
     "lightgbm",
 ];
 
-const MODELS: &[&str] = &[
-    "lightgbm.LGBMClassifier",
-    "lightgbm.LGBMRegressor",
-    "lightgbm.LGBMRanker",
-    "lightgbm.LGBMModel",
-];
+const MODELS: &[&str] =
+    &["lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor", "lightgbm.LGBMRanker", "lightgbm.LGBMModel"];
 
 /// What is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,12 +40,7 @@ impl Form {
     /// The arguments that went.
     fn gone(self) -> &'static [&'static str] {
         match self {
-            Form::Train => &[
-                "early_stopping_rounds",
-                "verbose_eval",
-                "evals_result",
-                "learning_rates",
-            ],
+            Form::Train => &["early_stopping_rounds", "verbose_eval", "evals_result", "learning_rates"],
             Form::CrossValidation => &["early_stopping_rounds", "verbose_eval", "show_stdv"],
             Form::Fit => &["early_stopping_rounds", "verbose"],
         }
@@ -65,12 +56,10 @@ pub(crate) fn check(context: &Context) -> Vec<Finding> {
             return;
         };
         let gone = |form: Form| {
-            call.arguments.keywords.iter().any(|keyword| {
-                keyword
-                    .arg
-                    .as_ref()
-                    .is_some_and(|arg| form.gone().contains(&arg.as_str()))
-            })
+            call.arguments
+                .keywords
+                .iter()
+                .any(|keyword| keyword.arg.as_ref().is_some_and(|arg| form.gone().contains(&arg.as_str())))
         };
         let mut unknown = None;
         let mut is_live = false;
@@ -85,9 +74,7 @@ pub(crate) fn check(context: &Context) -> Vec<Finding> {
             if attribute.attr.as_str() != "fit" || !gone(Form::Fit) {
                 return;
             }
-            let verdicts = MODELS
-                .iter()
-                .map(|model| has_type(question, unit, &attribute.value, model));
+            let verdicts = MODELS.iter().map(|model| has_type(question, unit, &attribute.value, model));
             let mut best = Verdict::Refuted;
             for verdict in verdicts {
                 match verdict {
@@ -113,34 +100,19 @@ pub(crate) fn check(context: &Context) -> Vec<Finding> {
             return;
         }
         let fix = rewrite(program, unit, expr, call, form).map(Some);
-        findings.extend(finding(
-            question,
-            context.rule,
-            unit,
-            expr.range(),
-            unknown,
-            is_live,
-            fix,
-        ));
+        findings.extend(finding(question, context.rule, unit, expr.range(), unknown, is_live, fix));
     });
     findings
 }
 
-fn rewrite(
-    program: &Program,
-    unit: usize,
-    expr: &Expr,
-    call: &ExprCall,
-    form: Form,
-) -> Result<Fix, String> {
+fn rewrite(program: &Program, unit: usize, expr: &Expr, call: &ExprCall, form: Form) -> Result<Fix, String> {
     let source = program.units()[unit].source();
     let offered = [Need::parse("import lightgbm as lgb")?];
     let mut needs = Needs::new(program, unit, &offered);
     let mut list = ArgumentList::new(source, call);
     let text = |keyword: &Keyword| &source[keyword.value.range()];
     let mut callbacks = Vec::new();
-    let mut name_of = |function: &str| match needs.reach(expr.start(), &format!("lightgbm.{function}"))
-    {
+    let mut name_of = |function: &str| match needs.reach(expr.start(), &format!("lightgbm.{function}")) {
         Reach::Text(text) => Ok(text),
         Reach::Blocked(reason) => Err(reason),
     };
@@ -159,11 +131,7 @@ fn rewrite(
     if let Some(keyword) = printing
         && !is_silent
     {
-        let period = if is_bool(&keyword.value, true) {
-            "1"
-        } else {
-            text(keyword)
-        };
+        let period = if is_bool(&keyword.value, true) { "1" } else { text(keyword) };
         callbacks.push(format!("{}({period})", name_of("log_evaluation")?));
     }
     if form == Form::Train {
@@ -236,8 +204,7 @@ fn result_keys(program: &Program, unit: usize, call: &Expr) -> Vec<(usize, Edit)
             return;
         };
         let text = key.value.to_str();
-        let is_old = (text.ends_with("-mean") || text.ends_with("-stdv"))
-            && !text.starts_with("valid ");
+        let is_old = (text.ends_with("-mean") || text.ends_with("-stdv")) && !text.starts_with("valid ");
         if !is_name(&subscript.value, &name) || !is_old {
             return;
         }
@@ -248,10 +215,7 @@ fn result_keys(program: &Program, unit: usize, call: &Expr) -> Vec<(usize, Edit)
         let quoted = literal.find(['\'', '"']).unwrap_or(0) + 1;
         if from_here && !literal.starts_with("'''") && !literal.starts_with("\"\"\"") {
             let place = key.range.start() + crate::tokens::offset(quoted);
-            let edit = Edit {
-                range: TextRange::empty(place),
-                text: "valid ".to_string(),
-            };
+            let edit = Edit { range: TextRange::empty(place), text: "valid ".to_string() };
             edits.push((at, edit));
         }
     });

@@ -7,6 +7,8 @@ mod splitters;
 mod walk;
 mod xgboost;
 
+pub(crate) use walk::assignments;
+
 use crate::finding::Finding;
 use crate::rule::Rule;
 use crate::target::Question;
@@ -33,36 +35,16 @@ impl std::fmt::Debug for FunctionRule {
 }
 
 const FUNCTIONS: &[FunctionRule] = &[
-    FunctionRule {
-        name: "splitter_call",
-        triggers: splitters::TRIGGERS,
-        check: splitters::check,
-    },
+    FunctionRule { name: "splitter_call", triggers: splitters::TRIGGERS, check: splitters::check },
     FunctionRule {
         name: "chained_assignment",
         triggers: chained::TRIGGERS,
         check: chained::check_assignment,
     },
-    FunctionRule {
-        name: "chained_inplace",
-        triggers: &["inplace"],
-        check: chained::check_inplace,
-    },
-    FunctionRule {
-        name: "ix",
-        triggers: ix::TRIGGERS,
-        check: ix::check,
-    },
-    FunctionRule {
-        name: "lightgbm_callbacks",
-        triggers: lightgbm::TRIGGERS,
-        check: lightgbm::check,
-    },
-    FunctionRule {
-        name: "xgboost_fit",
-        triggers: xgboost::TRIGGERS,
-        check: xgboost::check,
-    },
+    FunctionRule { name: "chained_inplace", triggers: &["inplace"], check: chained::check_inplace },
+    FunctionRule { name: "ix", triggers: ix::TRIGGERS, check: ix::check },
+    FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
+    FunctionRule { name: "xgboost_fit", triggers: xgboost::TRIGGERS, check: xgboost::check },
 ];
 
 /// The function rule of that name.

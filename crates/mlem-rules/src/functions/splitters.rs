@@ -3,14 +3,16 @@
 //! by `split`, so the call and every loop over it change together
 //! (scikit-learn 0.18 release notes, "Model selection enhancements and API changes").
 
+use std::collections::HashMap;
+
 use mlem_python::ast::{Comprehension, Expr, ExprCall, Stmt};
 use mlem_python::{Edit, Program, Ranged, TextRange, TextSize};
 
 use super::Context;
 use super::walk::{Assignment, assignments, each_expr, each_stmt, in_force, is_bool, is_name};
 use crate::call::ArgumentList;
-use crate::judge::finding;
 use crate::finding::{Finding, Fix};
+use crate::judge::finding;
 
 /// The old signature of one splitter.
 struct Splitter {
@@ -48,28 +50,12 @@ const SPLITTERS: &[Splitter] = &[
         default_folds: None,
         stratified: true,
     },
-    Splitter {
-        name: "LeaveOneOut",
-        parameters: &["n"],
-        default_folds: None,
-        stratified: false,
-    },
-    Splitter {
-        name: "LeavePOut",
-        parameters: &["n", "p"],
-        default_folds: None,
-        stratified: false,
-    },
+    Splitter { name: "LeaveOneOut", parameters: &["n"], default_folds: None, stratified: false },
+    Splitter { name: "LeavePOut", parameters: &["n", "p"], default_folds: None, stratified: false },
 ];
 
-pub(crate) const TRIGGERS: &[&str] = &[
-    "KFold",
-    "StratifiedKFold",
-    "ShuffleSplit",
-    "StratifiedShuffleSplit",
-    "LeaveOneOut",
-    "LeavePOut",
-];
+pub(crate) const TRIGGERS: &[&str] =
+    &["KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit", "LeaveOneOut", "LeavePOut"];
 
 pub(crate) fn check(context: &Context) -> Vec<Finding> {
     let program = context.question.program;
@@ -85,15 +71,7 @@ pub(crate) fn check(context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (unit, expr, call, splitter) in calls {
         let fix = rewrite(program, &uses, unit, expr, call, splitter).map(Some);
-        findings.extend(finding(
-            context.question,
-            context.rule,
-            unit,
-            expr.range(),
-            None,
-            false,
-            fix,
-        ));
+        findings.extend(finding(context.question, context.rule, unit, expr.range(), None, false, fix));
     }
     findings
 }
@@ -108,10 +86,7 @@ fn old_call(program: &Program, unit: usize, call: &ExprCall) -> Option<&'static 
         return None;
     }
     let has = |name: &str| {
-        arguments
-            .keywords
-            .iter()
-            .any(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
+        arguments.keywords.iter().any(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
     };
     // `KFold(10)` of the new module means ten splits; the rest cannot be written in the new form.
     let is_old = match module {
@@ -148,9 +123,7 @@ fn rewrite(
             first
         }
         None => {
-            let keyword = list
-                .keyword(splitter.parameters[0])
-                .ok_or("the size of the data is not given")?;
+            let keyword = list.keyword(splitter.parameters[0]).ok_or("the size of the data is not given")?;
             list.remove(keyword.range);
             &keyword.value
         }
@@ -167,9 +140,7 @@ fn rewrite(
     };
     let given = |name: &str| -> Option<&Expr> {
         let position = splitter.parameters.iter().position(|p| *p == name)?;
-        positional
-            .get(position)
-            .or_else(|| list.keyword(name).map(|k| &k.value))
+        positional.get(position).or_else(|| list.keyword(name).map(|k| &k.value))
     };
     // Without shuffling a seed had no effect, and is an error since 0.24.
     let drops_seed = splitter.parameters.contains(&"shuffle")
@@ -206,18 +177,14 @@ fn rewrite(
     }
     if let Some(name) = uses.name_of(unit, expr.range()) {
         for (other_unit, used) in uses.of(name) {
-            let Some(assigned) = in_force(&uses.assigned[name], *other_unit, used.range.start())
-            else {
+            let Some(assigned) = in_force(&uses.assigned[name], *other_unit, used.range.start()) else {
                 continue;
             };
             if assigned.unit != unit || assigned.value.range() != expr.range() {
                 continue;
             }
             let edit = if used.is_length {
-                Edit {
-                    range: used.call,
-                    text: format!("{name}.get_n_splits({split})"),
-                }
+                Edit { range: used.call, text: format!("{name}.get_n_splits({split})") }
             } else {
                 insertion(used.range.end(), format!(".split({split})"))
             };
@@ -228,10 +195,7 @@ fn rewrite(
 }
 
 fn insertion(at: TextSize, text: String) -> Edit {
-    Edit {
-        range: TextRange::empty(at),
-        text,
-    }
+    Edit { range: TextRange::empty(at), text }
 }
 
 /// What `split` is called with: the thing whose size or labels the constructor was given.
@@ -244,9 +208,7 @@ fn split_arguments(source: &str, data: &Expr, splitter: &Splitter) -> String {
     let measured = match data {
         // len(x)
         Expr::Call(call) if is_name(&call.func, "len") => match &*call.arguments.args {
-            [Expr::Attribute(attribute)] if attribute.attr.as_str() == "index" => {
-                Some(&*attribute.value)
-            }
+            [Expr::Attribute(attribute)] if attribute.attr.as_str() == "index" => Some(&*attribute.value),
             [only] => Some(only),
             _ => None,
         },
@@ -284,9 +246,11 @@ struct Uses<'a> {
     iterated: Vec<(usize, TextRange)>,
     by_name: Vec<(String, usize, Use)>,
     bound: Vec<(usize, TextRange, String)>,
-    assigned: std::collections::HashMap<String, Vec<Assignment<'a>>>,
+    assigned: HashMap<String, Vec<Assignment<'a>>>,
+    /// Functions with the names of their parameters, which hide names outside.
+    functions: Vec<(usize, TextRange, Vec<String>)>,
     /// Uses grouped by name, built once.
-    grouped: std::collections::HashMap<String, Vec<(usize, Use)>>,
+    grouped: HashMap<String, Vec<(usize, Use)>>,
 }
 
 impl<'a> Uses<'a> {
@@ -295,11 +259,16 @@ impl<'a> Uses<'a> {
             iterated: Vec::new(),
             by_name: Vec::new(),
             bound: Vec::new(),
-            assigned: std::collections::HashMap::new(),
-            grouped: std::collections::HashMap::new(),
+            assigned: HashMap::new(),
+            functions: Vec::new(),
+            grouped: HashMap::new(),
         };
         each_stmt(program, |unit, statement| match statement {
             Stmt::For(statement) => uses.iterate(unit, &statement.iter),
+            Stmt::FunctionDef(function) => {
+                let parameters = function.parameters.iter().map(|p| p.name().to_string());
+                uses.functions.push((unit, function.range, parameters.collect()));
+            }
             Stmt::Assign(assign) => {
                 if let [Expr::Name(name)] = assign.targets.as_slice() {
                     let bound = (unit, assign.value.range(), name.id.to_string());
@@ -324,7 +293,14 @@ impl<'a> Uses<'a> {
             }
         });
         let names: Vec<String> = uses.bound.iter().map(|(_, _, name)| name.clone()).collect();
+        let functions = std::mem::take(&mut uses.functions);
         for (name, unit, used) in uses.by_name.drain(..) {
+            let is_parameter = functions.iter().any(|(at, range, parameters)| {
+                *at == unit && range.contains_range(used.range) && parameters.contains(&name)
+            });
+            if is_parameter {
+                continue;
+            }
             uses.grouped.entry(name).or_default().push((unit, used));
         }
         for name in names {
@@ -339,11 +315,7 @@ impl<'a> Uses<'a> {
     fn iterate(&mut self, unit: usize, iter: &Expr) {
         self.iterated.push((unit, iter.range()));
         if let Expr::Name(name) = iter {
-            let used = Use {
-                range: iter.range(),
-                is_length: false,
-                call: iter.range(),
-            };
+            let used = Use { range: iter.range(), is_length: false, call: iter.range() };
             self.by_name.push((name.id.to_string(), unit, used));
         }
     }
@@ -361,11 +333,7 @@ impl<'a> Uses<'a> {
             }
             "len" => {
                 if let [Expr::Name(name)] = &*call.arguments.args {
-                    let used = Use {
-                        range: name.range,
-                        is_length: true,
-                        call: call.range(),
-                    };
+                    let used = Use { range: name.range, is_length: true, call: call.range() };
                     self.by_name.push((name.id.to_string(), unit, used));
                 }
             }

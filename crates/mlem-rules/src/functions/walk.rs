@@ -28,11 +28,7 @@ fn each<'a>(
     on_expr: &mut dyn FnMut(usize, &'a Expr),
 ) {
     for (unit, parsed) in program.units().iter().enumerate() {
-        let mut each = Each {
-            unit,
-            on_stmt,
-            on_expr,
-        };
+        let mut each = Each { unit, on_stmt, on_expr };
         for statement in parsed.body() {
             each.visit_stmt(statement);
         }
@@ -64,11 +60,7 @@ pub(crate) fn assignments<'a>(program: &'a Program, name: &str) -> Vec<Assignmen
         if let Stmt::Assign(assign) = statement
             && assign.targets.iter().any(|target| is_name(target, name))
         {
-            found.push(Assignment {
-                unit,
-                at: statement.start(),
-                value: &assign.value,
-            });
+            found.push(Assignment { unit, at: statement.start(), value: &assign.value });
         }
     });
     found

@@ -9,8 +9,8 @@ use super::Context;
 use super::walk::{assignments, each_expr, in_force};
 use crate::call::ArgumentList;
 use crate::condition::{Verdict, has_type};
-use crate::judge::finding;
 use crate::finding::{Finding, Fix};
+use crate::judge::finding;
 
 pub(crate) const TRIGGERS: &[&str] = &["early_stopping_rounds", "eval_metric", "callbacks"];
 
@@ -57,38 +57,17 @@ pub(crate) fn check(context: &Context) -> Vec<Finding> {
             other => (None, other == Verdict::Live),
         };
         let fix = rewrite(program, unit, call, &attribute.value, &gone);
-        findings.extend(finding(
-            question,
-            context.rule,
-            unit,
-            expr.range(),
-            unknown,
-            is_live,
-            Ok(Some(fix)),
-        ));
+        findings.extend(finding(question, context.rule, unit, expr.range(), unknown, is_live, Ok(Some(fix))));
     });
     findings
 }
 
 fn gone_keywords(call: &ExprCall) -> Vec<&Keyword> {
     let keywords = call.arguments.keywords.iter();
-    keywords
-        .filter(|keyword| {
-            keyword
-                .arg
-                .as_ref()
-                .is_some_and(|arg| GONE.contains(&arg.as_str()))
-        })
-        .collect()
+    keywords.filter(|keyword| keyword.arg.as_ref().is_some_and(|arg| GONE.contains(&arg.as_str()))).collect()
 }
 
-fn rewrite(
-    program: &Program,
-    unit: usize,
-    call: &ExprCall,
-    model: &Expr,
-    gone: &[&Keyword],
-) -> Fix {
+fn rewrite(program: &Program, unit: usize, call: &ExprCall, model: &Expr, gone: &[&Keyword]) -> Fix {
     let source = program.units()[unit].source();
     let mut fit = ArgumentList::new(source, call);
     for keyword in gone {
@@ -118,10 +97,7 @@ fn rewrite(
         }
         edits.extend(list.into_edits().into_iter().map(|edit| (home, edit)));
     } else {
-        let arguments: Vec<String> = texts
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let arguments: Vec<String> = texts.iter().map(|(name, value)| format!("{name}={value}")).collect();
         edits.push((
             unit,
             Edit {
@@ -143,9 +119,7 @@ fn constructor<'a>(
     gone: &[&Keyword],
 ) -> Option<(usize, &'a ExprCall)> {
     let is_model = |unit: usize, call: &ExprCall| {
-        program
-            .qualified_name(unit, &call.func)
-            .is_some_and(is_one_of_the_models)
+        program.qualified_name(unit, &call.func).is_some_and(is_one_of_the_models)
     };
     if let Expr::Call(call) = model {
         return is_model(unit, call).then_some((unit, call));
@@ -186,10 +160,9 @@ fn is_one_of_the_models(name: &str) -> bool {
 /// Literals, which mean the same everywhere.
 fn is_constant(expr: &Expr) -> bool {
     match expr {
-        Expr::NumberLiteral(_)
-        | Expr::StringLiteral(_)
-        | Expr::BooleanLiteral(_)
-        | Expr::NoneLiteral(_) => true,
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => {
+            true
+        }
         Expr::List(list) => list.elts.iter().all(is_constant),
         Expr::Tuple(tuple) => tuple.elts.iter().all(is_constant),
         _ => false,
