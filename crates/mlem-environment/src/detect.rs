@@ -63,7 +63,8 @@ pub struct Need {
     pub kind: NeedKind,
     /// What says so.
     pub why: Why,
-    /// Every import of it stands in a `try` that survives its absence.
+    /// The notebook may do without it: every import of it stands in a `try` that survives its absence, or nothing but
+    /// an install line speaks of it.
     pub optional: bool,
     /// Index of the unit, counted as they were given; `None` when a file beside the notebook says so.
     pub unit: Option<usize>,
@@ -432,7 +433,7 @@ impl Assembly<'_> {
                 specifier,
                 kind: NeedKind::Known,
                 why: Why::PipLine,
-                optional: false,
+                optional: true,
                 unit: source.unit,
                 line: source.line,
                 file: source.file.clone(),

@@ -1,4 +1,15 @@
 //! Distributions, locks, interpreters: what a notebook needs, and what an interpreter has.
+//!
+//! - [`Detector`] says which distributions a notebook needs, from its imports, magics and install lines, from what lies
+//!   around it ([`Surroundings`]) and from reviewed tables ([`Knowledge`]); a name that no table holds is a guess and
+//!   called one.
+//! - [`Interpreter`] finds Pythons and says what each is.
+//! - [`build`] makes an [`Environment`] for a list of wanted distributions with [`Uv`], keyed by its [`Lock`];
+//!   [`existing`] describes one that is there; [`install_missing`] makes one with more in it.
+//! - [`Probe`] asks an environment what it has: names, signatures, defaults, and where a vanished name lives now.
+//! - [`newest_releases`] is what code is judged against when no interpreter is given.
+//!
+//! Everything known about particular distributions stands in the tables under `data/`.
 
 mod bindings;
 mod collect;
