@@ -119,8 +119,12 @@ impl Session {
         }
         let header: Header = parse(header)?.ok_or("its header is too large")?;
         let parent: Option<Header> = parse(parent).unwrap_or(None);
-        let content =
-            parse(content).map_err(|error| format!("{}: {error}", header.msg_type))?.unwrap_or(Value::Null);
+        let content = match content {
+            Frame::Oversize(start, _) if header.msg_type == "stream" => cut_stream(start),
+            content => parse(content)
+                .map_err(|error| format!("{}: {error}", header.msg_type))?
+                .unwrap_or(Value::Null),
+        };
         Ok(Incoming {
             kind: header.msg_type,
             parent: parent.map(|parent| parent.msg_id).unwrap_or_default(),

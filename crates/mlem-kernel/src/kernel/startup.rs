@@ -14,6 +14,20 @@ use crate::connection::{Address, Channel, Connection, Event};
 use crate::launch::{Launch, LaunchError, Network, Sink};
 use crate::process::{Death, Process};
 
+/// What `ipykernel_launcher` does, except that ipykernel finds no debugger while it starts: importing
+/// debugpy takes a fifth of the whole start, and nobody will debug. Cells may import it again.
+const LAUNCHER: &str = "\
+import sys
+if sys.path[0] == '':
+    del sys.path[0]
+sys.modules['debugpy'] = None
+from ipykernel.kernelapp import IPKernelApp
+app = IPKernelApp.instance()
+app.initialize()
+del sys.modules['debugpy']
+app.start()
+";
+
 /// How often it is looked whether the kernel listens. The start takes some 300 ms; a retry of the
 /// usual growing kind would waste up to half of that.
 const LISTEN_INTERVAL: Duration = Duration::from_millis(3);
@@ -97,7 +111,7 @@ fn launch(spec: &KernelSpec, folder: &Path, address: &Address, log: &Log) -> Res
     let connection_file = folder.join("connection.json");
     std::fs::write(&connection_file, address.connection_file().to_string()).map_err(KernelError::Prepare)?;
     let mut launch = interpreter(spec)
-        .args(["-m", "ipykernel_launcher", "-f"])
+        .args(["-c", LAUNCHER, "-f"])
         .arg(connection_file)
         // No history file: nothing of one notebook may reach another, and SQLite costs time.
         .args(["--HistoryManager.enabled=False", "--HistoryManager.hist_file=:memory:"])
@@ -237,7 +251,7 @@ async fn has_ipykernel(spec: &KernelSpec) -> Option<bool> {
     let log = Log::in_memory(64 * 1024);
     let process: Result<Process, LaunchError> = interpreter(spec)
         .arg("-c")
-        .arg("import sys; sys.stdout.write('alive'); sys.stdout.flush(); import ipykernel_launcher")
+        .arg("import sys; sys.stdout.write('alive'); sys.stdout.flush(); import ipykernel.kernelapp")
         .stdout(Sink::Log(log.clone()))
         .spawn();
     let process = process.ok()?;
