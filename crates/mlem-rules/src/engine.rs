@@ -14,18 +14,23 @@ use crate::index::Entry;
 use crate::judge::{Judgement, finding, is_confirmed, may_be_meant};
 use crate::moved;
 use crate::pattern::{Bindings, names};
-use crate::rule::{Matcher, Rule};
+use crate::rule::{Matcher, Rule, version_of};
 use crate::schema::Safety;
 use crate::target::Question;
 
 impl Catalogue {
     /// Everything in a program that does not fit the target, in the order of the source.
     pub fn check(&'static self, question: &Question) -> Vec<Finding> {
-        let applicable: Vec<bool> = self
-            .rules()
-            .iter()
-            .map(|rule| rule.applies_to(question.target) && may_be_meant(question, rule))
-            .collect();
+        let mut applicable = vec![false; self.rules().len()];
+        for (library, rules) in &self.index.libraries {
+            let Some(version) = version_of(question.target, library) else {
+                continue;
+            };
+            for at in rules {
+                let rule = &self.rules()[*at];
+                applicable[*at] = rule.is_about(&version) && may_be_meant(question, rule);
+            }
+        }
         let aliases = question
             .program
             .imports()

@@ -29,6 +29,8 @@ pub(crate) struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) entries: FxHashMap<String, Entry>,
+    /// Libraries with their rules.
+    pub(crate) libraries: FxHashMap<String, Vec<usize>>,
     /// Patterns without a name to look them up by, by the kind of their expression.
     pub(crate) shapes: FxHashMap<Discriminant<Expr>, Vec<(usize, usize)>>,
     /// Names that are gone or renamed, by their full name: the rule and the new name in full.
@@ -41,6 +43,7 @@ impl Index {
     pub(crate) fn new(rules: &[Rule]) -> Index {
         let mut index = Index::default();
         for (at, rule) in rules.iter().enumerate() {
+            index.libraries.entry(rule.library.clone()).or_default().push(at);
             match &rule.matcher {
                 Matcher::Moved { moves, .. } => {
                     for (m, step) in moves.iter().enumerate() {

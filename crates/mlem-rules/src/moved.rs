@@ -70,6 +70,11 @@ pub(crate) fn edit_import(moved: &[MovedAlias]) -> Vec<Edit> {
     let mut edits = Vec::new();
     for item in moved {
         let name = &item.alias.name;
+        // `import cPickle as pickle` needs no alias any more.
+        if item.alias.asname.as_ref().is_some_and(|bound| bound.as_str() == item.new) {
+            edits.push(Edit { range: item.alias.range, text: item.new.clone() });
+            continue;
+        }
         let keeps_name = item.alias.asname.is_some() || name.contains('.');
         let text = if keeps_name { item.new.clone() } else { format!("{} as {name}", item.new) };
         edits.extend(minimal_edits(name.as_str(), name.start(), &text));
@@ -247,10 +252,7 @@ pub(crate) fn edit_use(
         (expr, parent(&step.old), parent(&step.new))
         && old == new
     {
-        let edit = Edit {
-            range: attribute.attr.range,
-            text: name.to_string(),
-        };
+        let edit = Edit { range: attribute.attr.range, text: name.to_string() };
         return Ok(vec![(unit, edit)]);
     }
     let mut reached = Needs::new(program, unit, needs);

@@ -74,6 +74,16 @@ pub struct Rule {
     compiled: OnceLock<Option<Regex>>,
 }
 
+/// The target's version of a library, `python` included.
+pub(crate) fn version_of(target: &dyn Target, library: &str) -> Option<Version> {
+    if library == "python" {
+        let (major, minor) = target.python();
+        Some(Version::new([u64::from(major), u64::from(minor)]))
+    } else {
+        target.version_of(library).cloned()
+    }
+}
+
 /// What a rule matches, and what it does about it.
 #[derive(Debug)]
 pub(crate) enum Matcher {
@@ -98,15 +108,12 @@ pub(crate) enum Matcher {
 impl Rule {
     /// Whether the target's version lies in the rule's window.
     pub fn applies_to(&self, target: &dyn Target) -> bool {
-        let within = |version: &Version| {
-            *version >= self.since && self.until.as_ref().is_none_or(|until| version < until)
-        };
-        if self.library == "python" {
-            let (major, minor) = target.python();
-            within(&Version::new([u64::from(major), u64::from(minor)]))
-        } else {
-            target.version_of(&self.library).is_some_and(within)
-        }
+        version_of(target, &self.library).is_some_and(|version| self.is_about(&version))
+    }
+
+    /// Whether a version of the rule's library lies in its window.
+    pub(crate) fn is_about(&self, version: &Version) -> bool {
+        *version >= self.since && self.until.as_ref().is_none_or(|until| version < until)
     }
 
     /// Whether the rule's evidence matches an error's `ExceptionName: message`.

@@ -62,10 +62,23 @@ impl Template {
         !matches!(self.unit.body(), [Stmt::Expr(_)])
     }
 
-    /// Whether the template can stand where something is assigned or deleted.
+    /// Whether the template can stand where something is assigned or deleted. A target with a call in
+    /// it would change something that is thrown away.
     pub(crate) fn is_target(&self) -> bool {
-        matches!(self.unit.body(), [Stmt::Expr(statement)]
-            if matches!(*statement.value, Expr::Subscript(_) | Expr::Attribute(_) | Expr::Name(_)))
+        struct Calls(bool);
+        impl<'a> Visitor<'a> for Calls {
+            fn visit_expr(&mut self, expr: &'a Expr) {
+                self.0 |= expr.is_call_expr();
+                walk_expr(self, expr);
+            }
+        }
+        let [Stmt::Expr(statement)] = self.unit.body() else {
+            return false;
+        };
+        let mut calls = Calls(false);
+        calls.visit_expr(&statement.value);
+        let is_place = matches!(*statement.value, Expr::Subscript(_) | Expr::Attribute(_) | Expr::Name(_));
+        is_place && !calls.0
     }
 
     /// The dotted name, if the template is nothing else.
@@ -89,6 +102,12 @@ impl Template {
         }
     }
 
+    /// Whether a dotted name begins with a name that the template binds.
+    fn is_own(&self, name: &str) -> bool {
+        let root = name.split('.').next().unwrap_or(name);
+        self.own_names.iter().any(|own| own == root)
+    }
+
     pub(crate) fn metavariables(&self) -> Vec<String> {
         pattern::metavariables(&self.unit)
     }
@@ -108,7 +127,7 @@ impl Template {
         for statement in self.unit.body() {
             names.visit_stmt(statement);
         }
-        names.0.retain(|name| name.contains('.'));
+        names.0.retain(|name| name.contains('.') && !self.is_own(name));
         names.0
     }
 
@@ -383,7 +402,7 @@ impl Renderer<'_, '_> {
     }
 
     fn reference(&mut self, name: &str) -> Result<String, String> {
-        if self.template.own_names.iter().any(|own| own == name) {
+        if self.template.is_own(name) {
             return Ok(name.to_string());
         }
         match self.place.needs.reach(self.place.at, name) {

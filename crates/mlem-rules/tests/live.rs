@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use mlem_python::{Program, Unit};
-use mlem_rules::{
-    Catalogue, Finding, LiveError, LiveTypes, Pins, Proof, Question, fix_until_stable, plan,
-};
+use mlem_rules::{Catalogue, Finding, LiveError, LiveTypes, Pins, Proof, Question, fix_until_stable, plan};
 
 /// Types by expression, as the kernel would tell them.
 struct Kernel(BTreeMap<&'static str, Vec<&'static str>>);
@@ -25,10 +23,7 @@ fn kernel(types: &[(&'static str, &[&'static str])]) -> Kernel {
 }
 
 fn target() -> Pins {
-    Pins {
-        python: (3, 12),
-        packages: BTreeMap::from([("pandas".to_string(), "3.0".parse().unwrap())]),
-    }
+    Pins { python: (3, 12), packages: BTreeMap::from([("pandas".to_string(), "3.0".parse().unwrap())]) }
 }
 
 fn program(cells: &[&str]) -> Program {
@@ -46,20 +41,12 @@ fn no_append(unit: usize, lines: Option<(usize, usize)>) -> LiveError {
 
 fn check(program: &Program, error: Option<&LiveError>, types: Option<&dyn LiveTypes>) -> Vec<Finding> {
     let target = target();
-    let question = Question {
-        program,
-        target: &target,
-        error,
-        types,
-    };
-    Catalogue::shipped()
-        .check(&question)
-        .into_iter()
-        .filter(|finding| finding.rule.id == "PD001")
-        .collect()
+    let question = Question { program, target: &target, error, types };
+    Catalogue::shipped().check(&question).into_iter().filter(|finding| finding.rule.id == "PD001").collect()
 }
 
-const UNKNOWN: &[&str] = &["import pandas as pd\na = load()\nb = load()", "rows = []\nc = a.append(b)\nrows.append(c)"];
+const UNKNOWN: &[&str] =
+    &["import pandas as pd\na = load()\nb = load()", "rows = []\nc = a.append(b)\nrows.append(c)"];
 
 #[test]
 fn an_unknown_type_of_a_common_name_is_no_finding() {
