@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use mlem_environment::Probe;
 use mlem_notebook::{CellKind, Notebook};
-use mlem_python::{EditSet, Program, Syntax, TextSize, Unit, is_python2, lift_python2};
+use mlem_python::{EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_python2};
 use mlem_rules::{Catalogue, Pins, Proof, Question, Safety};
 use serde::Serialize;
 
@@ -31,11 +32,20 @@ pub struct Located {
 
 /// Rule id of Python 2 syntax, which the lift of `mlem-python` rewrites.
 pub const PYTHON2: &str = "PY2";
+/// Id of findings about names and arguments that the interpreter does not have.
+pub const VANISHED: &str = "VANISHED";
 /// Id of findings about source that cannot be read.
 pub const SYNTAX: &str = "SYNTAX";
 
 /// Inspects the code cells of a notebook; the second value is its program, for its imports.
-pub fn notebook(notebook: &Notebook, path: &Path, target: &Pins) -> (Vec<Located>, Program) {
+///
+/// With a probe, names and arguments that the interpreter lacks are found as well, where no rule has spoken.
+pub fn notebook(
+    notebook: &Notebook,
+    path: &Path,
+    target: &Pins,
+    probe: Option<&mut Probe>,
+) -> (Vec<Located>, Program) {
     let cells: Vec<(usize, Unit)> = notebook
         .cells()
         .iter()
@@ -44,12 +54,12 @@ pub fn notebook(notebook: &Notebook, path: &Path, target: &Pins) -> (Vec<Located
         .map(|(index, cell)| (index, Unit::cell(&cell.source)))
         .collect();
     let places = cells.iter().map(|(index, _)| Some(*index)).collect();
-    inspect(cells.into_iter().map(|(_, unit)| unit).collect(), places, path, target)
+    inspect(cells.into_iter().map(|(_, unit)| unit).collect(), places, path, target, probe)
 }
 
 /// Inspects one `.py` file.
-pub fn module(source: &str, path: &Path, target: &Pins) -> Vec<Located> {
-    inspect(vec![Unit::module(source)], vec![None], path, target).0
+pub fn module(source: &str, path: &Path, target: &Pins, probe: Option<&mut Probe>) -> Vec<Located> {
+    inspect(vec![Unit::module(source)], vec![None], path, target, probe).0
 }
 
 fn inspect(
@@ -57,6 +67,7 @@ fn inspect(
     cells: Vec<Option<usize>>,
     path: &Path,
     target: &Pins,
+    probe: Option<&mut Probe>,
 ) -> (Vec<Located>, Program) {
     let shown = path.display().to_string();
     let mut found = Vec::new();
@@ -98,7 +109,9 @@ fn inspect(
         })
         .collect();
     let program = Program::new(units);
+    let mut ruled: Vec<(usize, TextRange)> = Vec::new();
     for finding in Catalogue::shipped().check(&Question::without_kernel(&program, target)) {
+        ruled.push((finding.unit, finding.range));
         let position = program.units()[finding.unit].position(finding.range.start());
         let message = match &finding.proof {
             Proof::Unproven(reason) => format!("{}: {reason}", finding.message),
@@ -106,6 +119,18 @@ fn inspect(
         };
         let fixable = finding.any_fix().is_some();
         found.push(at(cells[finding.unit], position, &finding.rule.id, message, fixable, finding.safety));
+    }
+    if let Some(probe) = probe {
+        for vanished in crate::vanished::find(&program, probe) {
+            let cell = cells[vanished.unit];
+            let position = program.units()[vanished.unit].position(vanished.at);
+            let spoken = |(unit, range): &(usize, TextRange)| {
+                *unit == vanished.unit && range.contains_inclusive(vanished.at)
+            };
+            if !ruled.iter().any(spoken) {
+                found.push(at(cell, position, VANISHED, vanished.message, false, Safety::SafeWithEvidence));
+            }
+        }
     }
     found.sort();
     found.dedup();
@@ -129,7 +154,13 @@ pub struct Seen {
 
 impl Seen {
     /// The findings of the modules that a notebook's program imports from beside it, those not reported before.
-    pub fn modules(&mut self, program: &Program, notebook: &Path, target: &Pins) -> Vec<Located> {
+    pub fn modules(
+        &mut self,
+        program: &Program,
+        notebook: &Path,
+        target: &Pins,
+        mut probe: Option<&mut Probe>,
+    ) -> Vec<Located> {
         let folder =
             notebook.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = crate::scratch::repository_root(notebook);
@@ -138,7 +169,7 @@ impl Seen {
         for (path, text) in crate::modules::find(program, folder, root) {
             let path = root.join(path);
             if self.modules.insert(path.clone()) {
-                found.extend(module(&text, &path, target));
+                found.extend(module(&text, &path, target, probe.as_deref_mut()));
             }
         }
         found

@@ -21,6 +21,7 @@ mod session;
 pub mod sources;
 pub mod statics;
 pub mod tables;
+pub mod vanished;
 
 pub use job::{Job, JobError, Modernized, Options, modernize, pins, read_runnable, requirements};
 pub use live::{Event, Phase, Strategy};

@@ -196,7 +196,9 @@ pub fn rewrite_platform_literals(unit: &Unit, files: &FileIndex) -> Vec<Edit> {
         literals.visit_stmt(statement);
     }
     let edits = literals.found.iter().filter_map(|literal| {
-        let found = Some(&*literal.value).filter(|value| is_platform_path(value)).and_then(|value| files.resolve(value))?;
+        let found = Some(&*literal.value)
+            .filter(|value| is_platform_path(value))
+            .and_then(|value| files.resolve(value))?;
         let slash = if literal.value.ends_with('/') && !found.ends_with('/') { "/" } else { "" };
         inside(unit, literal, &format!("{found}{slash}"))
     });

@@ -93,7 +93,7 @@ pub(crate) async fn proposals(
         let error =
             LiveError { ename: exception.ename.clone(), evalue: exception.evalue.clone(), unit, lines };
         let in_cells = *piece < sources.cells().len();
-        let findings = ask_rules(knowledge, &program, &error, in_cells.then_some(&mut *session)).await;
+        let findings = ask_rules(knowledge, &program, &error, (&mut *session, *line)).await;
         let base = if in_cells { 0 } else { *piece };
         found.extend(
             findings.into_iter().filter_map(|finding| from_finding(finding, base, &exception.signature())),
@@ -164,20 +164,20 @@ async fn ask_rules(
     knowledge: &Knowledge<'_>,
     program: &Program,
     error: &LiveError,
-    mut session: Option<&mut Session>,
+    (session, line): (&mut Session, Option<usize>),
 ) -> Vec<Finding> {
     let mut answers = Answers::default();
     for _ in 0..ROUNDS {
-        let types = session.as_ref().map(|_| &answers as &dyn LiveTypes);
-        let question = Question { program, target: knowledge.pins, error: Some(error), types };
+        let question =
+            Question { program, target: knowledge.pins, error: Some(error), types: Some(&answers) };
         let findings = knowledge.catalogue.check(&question);
         let asked = answers.asked.take();
-        let Some(session) = session.as_deref_mut().filter(|_| !asked.is_empty()) else {
+        if asked.is_empty() {
             return rank(findings, program, error);
-        };
+        }
         for expression in asked {
             if !answers.known.contains_key(&expression) {
-                let answer = session.types_of(&expression).await;
+                let answer = session.types_of(&expression, line).await;
                 answers.known.insert(expression, answer);
             }
         }

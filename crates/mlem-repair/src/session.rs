@@ -213,13 +213,11 @@ impl Session {
         lines
     }
 
-    /// The classes of a global expression's value, most derived first, by every name that they go by.
-    /// `None` when it cannot be told.
-    pub(crate) async fn types_of(&mut self, expression: &str) -> Option<Vec<String>> {
-        let question = format!(
-            "[c.__module__ + '.' + getattr(c, '__qualname__', c.__name__) for c in type({expression}).__mro__]"
-        );
-        let answers = self.kernel.evaluate(&[&question]).await.ok()?;
+    /// The classes of an expression's value, most derived first, by every name that they go by: in the frame of the
+    /// last traceback that stood on `line` of the user's own source, else in the global namespace. `None` when it
+    /// cannot be told.
+    pub(crate) async fn types_of(&mut self, expression: &str, line: Option<usize>) -> Option<Vec<String>> {
+        let answers = self.kernel.evaluate(&[&type_question(expression, line)]).await.ok()?;
         let text = answers.into_iter().next()?.ok()?;
         let names: Vec<&str> = text.split(['\'', '"']).skip(1).step_by(2).collect();
         (!names.is_empty()).then(|| names.iter().flat_map(|name| public_names(name)).collect())
@@ -264,6 +262,21 @@ fn write_modules(scratch: &Scratch, sources: &Sources) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A Python expression (2.7 and 3) for the names of a value's classes. IPython keeps the last traceback in `sys`, and
+/// with it the frames, so that the local variables of a function that failed can still be asked.
+fn type_question(expression: &str, line: Option<usize>) -> String {
+    // A Rust string literal of source code is a Python one too, but for `\u{…}`, which ASCII escaping avoids.
+    let quoted = serde_json::Value::from(expression).to_string();
+    let line = line.map_or("None".to_owned(), |line| line.to_string());
+    format!(
+        "(lambda frames: [c.__module__ + '.' + getattr(c, '__qualname__', c.__name__) for c in type(\
+eval({quoted}, frames[-1].f_globals, frames[-1].f_locals) if frames else eval({quoted})).__mro__])(\
+[t.tb_frame for t in (lambda f, t: f(f, t))(lambda f, t: [] if t is None else [t] + f(f, t.tb_next), \
+getattr(__import__('sys'), 'last_traceback', None)) \
+if t.tb_lineno == {line} and 'site-packages' not in t.tb_frame.f_code.co_filename])"
+    )
 }
 
 /// The names under which a class is documented: without private modules, and directly under its package

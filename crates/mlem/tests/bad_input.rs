@@ -63,7 +63,11 @@ fn interpreters_that_are_of_no_use() {
         .status()
         .unwrap();
     assert!(bare.success());
-    refused(&place, &["run", "a.ipynb", "--python", "bare/bin/python"], &["ipykernel", "pip install ipykernel"]);
+    refused(
+        &place,
+        &["run", "a.ipynb", "--python", "bare/bin/python"],
+        &["ipykernel", "pip install ipykernel"],
+    );
 }
 
 #[test]

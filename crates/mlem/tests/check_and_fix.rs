@@ -5,7 +5,8 @@ mod support;
 use serde_json::{Value, json};
 use support::Place;
 
-const OLD: &str = "import numpy as np\nimport pandas as pd\nfrom sklearn.cross_validation import train_test_split\n";
+const OLD: &str =
+    "import numpy as np\nimport pandas as pd\nfrom sklearn.cross_validation import train_test_split\n";
 
 #[test]
 fn findings_name_the_file_the_cell_and_the_line() {
@@ -15,7 +16,8 @@ fn findings_name_the_file_the_cell_and_the_line() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let findings = document["findings"].as_array().unwrap();
-    let places: Vec<Value> = findings.iter().map(|f| json!([f["cell"], f["line"], f["column"], f["fixable"]])).collect();
+    let places: Vec<Value> =
+        findings.iter().map(|f| json!([f["cell"], f["line"], f["column"], f["fixable"]])).collect();
     assert_eq!(places, [json!([0, 3, 1, true]), json!([1, 1, 23, true])]);
     assert!(findings.iter().all(|finding| finding["path"] == "old.ipynb"));
 }
@@ -86,14 +88,18 @@ fn helper_modules_beside_the_notebook_are_checked_and_fixed() {
     assert_eq!(place.mlem(&["fix", "old.ipynb"]).code, Some(0));
     let text = std::fs::read_to_string(place.path("helper.py")).unwrap();
     assert_eq!(text, "import numpy as np\n\n\ndef go():\n    return float(1)\n");
-    assert!(std::fs::read_to_string(place.path("other.py")).unwrap().contains("np.float"), "nobody imports it");
+    assert!(
+        std::fs::read_to_string(place.path("other.py")).unwrap().contains("np.float"),
+        "nobody imports it"
+    );
 }
 
 #[test]
 fn sarif_and_github_formats_hold_each_finding() {
     let place = Place::new();
     place.notebook("old.ipynb", &["import numpy as np\nnp.float(1)"]);
-    let sarif: Value = serde_json::from_str(&place.mlem(&["check", "old.ipynb", "--format", "sarif"]).stdout).unwrap();
+    let sarif: Value =
+        serde_json::from_str(&place.mlem(&["check", "old.ipynb", "--format", "sarif"]).stdout).unwrap();
     assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 1);
     let github = place.mlem(&["check", "old.ipynb", "--format", "github"]).stdout;
     assert!(github.starts_with("::warning file=old.ipynb,title="), "{github}");
@@ -102,7 +108,10 @@ fn sarif_and_github_formats_hold_each_finding() {
 #[test]
 fn detection_knows_the_distributions_behind_imports() {
     let place = Place::new();
-    place.notebook("a.ipynb", &["import cv2, sklearn.svm, os\nfrom PIL import Image\n%matplotlib inline\nimport mine"]);
+    place.notebook(
+        "a.ipynb",
+        &["import cv2, sklearn.svm, os\nfrom PIL import Image\n%matplotlib inline\nimport mine"],
+    );
     place.write("mine.py", "x = 1\n");
     let ran = place.mlem(&["env", "detect", "a.ipynb", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

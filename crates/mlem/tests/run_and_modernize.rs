@@ -25,17 +25,21 @@ fn mlem(place: &Place, arguments: &[&str]) -> support::Ran {
 fn a_run_keeps_outputs_times_and_tables() {
     let place = Place::new();
     place.write("sample_submission.csv", "Id,y\n1,0\n");
-    place.notebook("a.ipynb", &[
-        "print('one')\n2",
-        "",
-        "open('submission.csv', 'w').write('Id,y\\n1,5\\n')\nopen('notes.txt', 'w').write('x')",
-    ]);
+    place.notebook(
+        "a.ipynb",
+        &[
+            "print('one')\n2",
+            "",
+            "open('submission.csv', 'w').write('Id,y\\n1,5\\n')\nopen('notes.txt', 'w').write('x')",
+        ],
+    );
     let before = fs::read_to_string(place.path("a.ipynb")).unwrap();
     let ran = mlem(&place, &["run", "a.ipynb", "--out", "out"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let report = place.json("out/report.json");
     assert_eq!(report["verdict"], "runs");
-    let statuses: Vec<&Value> = report["cells"].as_array().unwrap().iter().map(|cell| &cell["status"]).collect();
+    let statuses: Vec<&Value> =
+        report["cells"].as_array().unwrap().iter().map(|cell| &cell["status"]).collect();
     assert_eq!(statuses, ["ok", "ok"]);
     assert_eq!(report["tables"][0]["path"], "submission.csv");
     assert_eq!(report["tables"][0]["submission"], "its columns equal those of `sample_submission.csv`");
@@ -56,7 +60,10 @@ fn a_run_stops_at_the_first_error_or_goes_on() {
     let report = place.json("first/report.json");
     assert_eq!(report["cells"].as_array().unwrap().len(), 2);
     let error = &report["errors"][0];
-    assert_eq!((&error["cell"], &error["line"], &error["ename"]), (&json!(1), &json!(2), &json!("ZeroDivisionError")));
+    assert_eq!(
+        (&error["cell"], &error["line"], &error["ename"]),
+        (&json!(1), &json!(2), &json!("ZeroDivisionError"))
+    );
     let ran = mlem(&place, &["run", "a.ipynb", "--out", "all", "--allow-errors"]);
     assert_eq!(ran.code, Some(1));
     let report = place.json("all/report.json");
@@ -87,7 +94,8 @@ fn keys_and_network_are_out_of_reach() {
     ]);
     let arguments = with_python(&["run", "a.ipynb", "--out", "out"]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let output = place.command(&arguments).env("OPENAI_API_KEY", "secret").env("HF_TOKEN", "secret").output().unwrap();
+    let output =
+        place.command(&arguments).env("OPENAI_API_KEY", "secret").env("HF_TOKEN", "secret").output().unwrap();
     let ran = ran(output);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let executed = place.json("out/a.ipynb");
@@ -114,10 +122,16 @@ fn a_cell_over_its_time_and_a_dead_kernel_are_told_apart() {
 #[test]
 fn a_python_2_notebook_comes_back_with_its_numbers() {
     let place = Place::new();
-    place.notebook_with_outputs("old.ipynb", &[
-        ("total = 0\nfor i in xrange(4):\n    total += i\nprint 'total', total", printed("total 6\n")),
-        ("counts = {'a': 1}\nfor key, value in counts.iteritems():\n    print key, value", printed("a 1\n")),
-    ]);
+    place.notebook_with_outputs(
+        "old.ipynb",
+        &[
+            ("total = 0\nfor i in xrange(4):\n    total += i\nprint 'total', total", printed("total 6\n")),
+            (
+                "counts = {'a': 1}\nfor key, value in counts.iteritems():\n    print key, value",
+                printed("a 1\n"),
+            ),
+        ],
+    );
     let ran = mlem(&place, &["modernize", "old.ipynb"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let report = place.json("old.mlem/report.json");
@@ -217,7 +231,9 @@ fn ctrl_c_leaves_no_kernel_and_a_killed_job_is_taken_up_again() {
         wait_until(|| fs::read_to_string(&pid).is_ok_and(|text| !text.is_empty()));
         let kernel = format!("/proc/{}", fs::read_to_string(&pid).unwrap());
         assert!(fs::exists(&kernel).unwrap(), "the kernel is running");
-        let status = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        let status = std::process::Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status();
         assert!(status.unwrap().success());
         let ended = child.wait().unwrap();
         if signal == "INT" {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
+use mlem_environment::Probe;
 use mlem_notebook::{Language, Notebook};
 use mlem_repair::inspect::{self, Located, Seen};
 use mlem_rules::{Catalogue, Pins};
@@ -20,10 +21,17 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     let pins = target::pins(&check.target)?;
     let files = collect(&check.paths)?;
     let seen = Mutex::new(Seen::default());
+    let probe = match &check.target.python {
+        Some(python) => {
+            let environment = mlem_environment::existing(python)?;
+            Some(Mutex::new(Probe::start(&environment)?.with_cache(&target::cache()?)))
+        }
+        None => None,
+    };
     let mut results: Vec<(PathBuf, Result<Vec<Located>, Failure>)> = files
         .into_par_iter()
         .map(|file| {
-            let found = one(&file, &pins, &seen);
+            let found = one(&file, &pins, &seen, probe.as_ref());
             (file, found)
         })
         .collect();
@@ -47,10 +55,18 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
 }
 
-fn one(file: &Path, pins: &Pins, seen: &Mutex<Seen>) -> Result<Vec<Located>, Failure> {
+fn one(
+    file: &Path,
+    pins: &Pins,
+    seen: &Mutex<Seen>,
+    probe: Option<&Mutex<Probe>>,
+) -> Result<Vec<Located>, Failure> {
+    // A poisoned lock only means that another file's check panicked; what it guards is still whole.
+    let mut probe = probe.map(|probe| probe.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut probe = probe.as_deref_mut();
     if extension(file) == "py" {
         let text = std::fs::read_to_string(file).map_err(|error| Failure::path(file, error.to_string()))?;
-        return Ok(inspect::module(&text, file, pins));
+        return Ok(inspect::module(&text, file, pins, probe));
     }
     let notebook = Notebook::read(file)?;
     if let Language::Other(language) = notebook.language() {
@@ -59,10 +75,9 @@ fn one(file: &Path, pins: &Pins, seen: &Mutex<Seen>) -> Result<Vec<Located>, Fai
             format!("the notebook's language is {language}; only Python is checked"),
         ));
     }
-    let (mut found, program) = inspect::notebook(&notebook, file, pins);
-    // A poisoned lock only means that another file's check panicked; the set of names is still whole.
-    let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    found.extend(seen.modules(&program, file, pins));
+    let (mut found, program) = inspect::notebook(&notebook, file, pins, probe.as_deref_mut());
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    found.extend(seen.modules(&program, file, pins, probe));
     Ok(found)
 }
 

@@ -90,7 +90,9 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
     let mut tell = |event| progress.event(event);
     let job = Job {
         notebook: file,
-        probe: mlem_environment::Probe::start(&environment).ok().map(|probe| probe.with_cache(&options.cache)),
+        probe: mlem_environment::Probe::start(&environment)
+            .ok()
+            .map(|probe| probe.with_cache(&options.cache)),
         environment: &environment,
         data: arguments.data.as_deref(),
         options: &options,

@@ -1,0 +1,129 @@
+//! Names and arguments that the target interpreter does not have, in any library, rule or no rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mlem_environment::{Answer, Confidence, Probe};
+use mlem_python::ast::visitor::{Visitor, walk_expr};
+use mlem_python::ast::{Expr, ExprCall};
+use mlem_python::{Program, Ranged, TextSize};
+
+/// A name or argument that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vanished {
+    /// Unit of the program.
+    pub unit: usize,
+    /// Where it is referred to.
+    pub at: TextSize,
+    /// In a line: what is not there, in which version, and where it may be now.
+    pub message: String,
+}
+
+/// Asks the interpreter for every dotted name and keyword argument that `program` uses of an installed library.
+///
+/// A name is reported once a unit. Names below one that is reported in an earlier place, imports guarded against their absence, and
+/// whatever the interpreter cannot tell are passed over.
+pub fn find(program: &Program, probe: &mut Probe) -> Vec<Vanished> {
+    let guarded: BTreeSet<&str> = program
+        .imports()
+        .iter()
+        .filter(|import| import.guarded)
+        .flat_map(|import| [import.qualified.as_str(), import.module.as_str()])
+        .collect();
+    let mut references = References { program, unit: 0, names: BTreeMap::new(), keywords: Vec::new() };
+    for import in program.imports() {
+        if !import.is_star && !import.qualified.starts_with('.') {
+            references
+                .names
+                .entry((import.unit, import.qualified.clone()))
+                .or_insert(import.alias_range.start());
+        }
+    }
+    for (unit, parsed) in program.units().iter().enumerate() {
+        references.unit = unit;
+        for statement in parsed.body() {
+            references.visit_stmt(statement);
+        }
+    }
+    let mut asked: BTreeMap<String, Answer> = BTreeMap::new();
+    let mut answer = |probe: &mut Probe, name: &str| -> Answer {
+        asked.entry(name.to_owned()).or_insert_with(|| probe.lookup(name)).clone()
+    };
+    let mut found: Vec<Vanished> = Vec::new();
+    let mut gone: Vec<String> = Vec::new();
+    for ((unit, name), at) in &references.names {
+        let top = name.split('.').next().unwrap_or(name);
+        let below = |parent: &String| name.starts_with(&format!("{parent}."));
+        let is_guarded = guarded.iter().any(|each| name == each || name.starts_with(&format!("{each}.")));
+        // A library that is not installed is a matter of the environment, not of what it has.
+        if gone.iter().any(below) || is_guarded || answer(probe, top).exists != Some(true) {
+            continue;
+        }
+        let reply = answer(probe, name);
+        if reply.exists == Some(false) {
+            found.push(Vanished { unit: *unit, at: *at, message: message(probe, name, &reply) });
+            gone.push(name.clone());
+        }
+    }
+    for (unit, name, keyword, at) in references.keywords {
+        let reply = answer(probe, &name);
+        if reply.exists == Some(true) && reply.accepts_keyword(&keyword) == Some(false) {
+            let of = of(&reply);
+            found.push(Vanished { unit, at, message: format!("`{name}` takes no argument `{keyword}`{of}") });
+        }
+    }
+    found.sort_by_key(|each| (each.unit, each.at));
+    found
+}
+
+fn of(answer: &Answer) -> String {
+    match (&answer.distribution, &answer.version) {
+        (Some(distribution), Some(version)) => format!(" in {distribution} {version}"),
+        _ => String::new(),
+    }
+}
+
+fn message(probe: &mut Probe, name: &str, answer: &Answer) -> String {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let homes = probe.where_now(last, name.split('.').next());
+    let now = match homes.first() {
+        Some(home) if home.confidence == Confidence::Only => format!("; it is `{}` now", home.qualified),
+        Some(home) if home.confidence == Confidence::Likely => {
+            format!("; it may be `{}` now", home.qualified)
+        }
+        _ => String::new(),
+    };
+    format!("`{name}` is not there{}{now}", of(answer))
+}
+
+struct References<'a> {
+    program: &'a Program,
+    unit: usize,
+    names: BTreeMap<(usize, String), TextSize>,
+    keywords: Vec<(usize, String, String, TextSize)>,
+}
+
+impl<'a> Visitor<'a> for References<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Attribute(_) => {
+                if let Some(name) = self.program.qualified_name(self.unit, expr) {
+                    self.names.entry((self.unit, name.to_owned())).or_insert(expr.start());
+                }
+            }
+            Expr::Call(ExprCall { func, arguments, .. }) => {
+                if let Some(name) = self.program.qualified_name(self.unit, func)
+                    && name.contains('.')
+                {
+                    for keyword in &arguments.keywords {
+                        if let Some(argument) = &keyword.arg {
+                            let at = keyword.start();
+                            self.keywords.push((self.unit, name.to_owned(), argument.to_string(), at));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+}
