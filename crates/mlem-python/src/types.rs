@@ -32,6 +32,7 @@ struct TypeInfo {
     subscript: FxHashMap<String, Spec>,
     item: Option<Spec>,
     mutators: Vec<String>,
+    other: Option<(Spec, Vec<String>)>,
 }
 
 /// The table, indexed.
@@ -99,6 +100,13 @@ struct TypeEntry {
     item: Option<String>,
     #[serde(default)]
     mutators: Vec<String>,
+    other: Option<Other>,
+}
+
+#[derive(Deserialize)]
+struct Other {
+    gives: String,
+    but: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -164,6 +172,7 @@ impl Table {
                 subscript: entry.subscript.into_iter().map(|(key, spec)| (key, parse(&spec))).collect(),
                 item: entry.item.as_deref().map(parse),
                 mutators: entry.mutators,
+                other: entry.other.map(|other| (parse(&other.gives), other.but)),
             };
             table.types.insert(entry.name, info);
         }
@@ -212,8 +221,15 @@ impl Table {
         self.search(ty, &|info| info.methods.get(name))
     }
 
+    /// An attribute that is not called. A name that a DataFrame does not have is a column.
     pub(crate) fn attribute(&self, ty: &str, name: &str) -> Option<&Spec> {
-        self.search(ty, &|info| info.attributes.get(name))
+        let known = self.search(ty, &|info| info.attributes.get(name));
+        known.or_else(|| {
+            let (gives, but) = self.types.get(ty)?.other.as_ref()?;
+            let is_member =
+                name.starts_with('_') || self.method(ty, name).is_some() || but.iter().any(|own| own == name);
+            (!is_member).then_some(gives)
+        })
     }
 
     /// What a subscript of this kind gives: str, int, list, slice, tuple, array.

@@ -283,7 +283,8 @@ impl Parsed {
             Form::Module => Mode::Module,
         };
         let options = ParseOptions::from(mode).with_target_version(PythonVersion::PY313);
-        let readable = if form == Form::Cell { without_stray_escapes(source) } else { source.into() };
+        let dedented = if form == Form::Cell { without_leading_indent(source) } else { source.into() };
+        let readable = if form == Form::Cell { without_stray_escapes(&dedented) } else { dedented };
         // The parser is meant never to panic and did on a few broken sources.
         let Ok(parsed) = std::panic::catch_unwind(|| parse_unchecked(&readable, options)) else {
             let errors = vec![(TextSize::new(0), "the parser gave up".to_owned())];
@@ -308,6 +309,29 @@ impl Parsed {
         }
         Self { body, errors, unparenthesised_except }
     }
+}
+
+/// Undoes, at equal length, the indentation of a whole cell, as IPython does
+/// (IPython.core.inputtransformer2.leading_indent): each line loses the first line's indentation.
+/// A form feed in place of its last character makes the parser count from there.
+fn without_leading_indent(source: &str) -> Cow<'_, str> {
+    let Some(first) = source.split('\n').find(|line| !line.trim().is_empty()) else { return source.into() };
+    let indent = &first[..first.len() - first.trim_start_matches([' ', '\t']).len()];
+    if indent.is_empty() {
+        return source.into();
+    }
+    let mut result = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        match line.strip_prefix(indent) {
+            Some(rest) => {
+                result.push_str(&indent[..indent.len() - 1]);
+                result.push('\x0c');
+                result.push_str(rest);
+            }
+            None => result.push_str(line),
+        }
+    }
+    result.into()
 }
 
 /// Whether the line that starts at a byte starts like an escape other than `%` and `!`.

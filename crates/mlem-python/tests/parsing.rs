@@ -1,6 +1,6 @@
 //! Cells with IPython's syntax, cells that do not parse, and Python 2 told from Python 3.
 
-use mlem_python::{MagicKind, Program, Syntax, Unit, is_python2, lift_python2};
+use mlem_python::{MagicKind, Program, Ranged, Syntax, Unit, is_python2, lift_python2};
 
 fn magics(source: &str) -> Vec<(MagicKind, String, String, Option<String>)> {
     let unit = Unit::cell(source);
@@ -49,6 +49,15 @@ fn cell_magics_are_routed_by_name() {
         assert!(unit.body().is_empty());
         assert_eq!(unit.magics()[0].kind, MagicKind::Cell);
     }
+}
+
+#[test]
+fn an_indented_cell_is_read_as_ipython_reads_it() {
+    let unit = Unit::cell("\n  x = 1\n  if x:\n    y = [2,\n  3]\n");
+    assert_eq!(*unit.syntax(), Syntax::Clean);
+    assert_eq!(&unit.source()[unit.body()[0].range()], "x = 1");
+    assert_eq!(unit.body().len(), 2);
+    assert!(matches!(Unit::module("  x = 1\n").syntax(), Syntax::Broken { .. }));
 }
 
 #[test]

@@ -276,7 +276,7 @@ impl<'a> Pass<'a> {
             self.dotted = text;
             return Value { qualified: Some(full), ty, indirect: false };
         }
-        let Some(ty) = base.ty else { return Value::UNKNOWN };
+        let Some(ty) = base.ty.filter(|_| !called) else { return Value::UNKNOWN };
         let spec = self.table.attribute(self.names.type_name(ty), name);
         Value::of(spec.and_then(|spec| self.instance(spec, Some(ty), &[])))
     }
@@ -440,7 +440,7 @@ impl<'a> Pass<'a> {
             return Value::of(self.instance(spec, Some(ty), arguments));
         }
         // By PEP 8 a capitalised name in a lower-case module is a class.
-        let is_class = last.starts_with(char::is_uppercase) && last.contains(char::is_lowercase);
+        let is_class = last.starts_with(char::is_uppercase);
         let in_module =
             !owner.rsplit('.').next().is_some_and(|module| module.starts_with(char::is_uppercase));
         if is_class && in_module {
