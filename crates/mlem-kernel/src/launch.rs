@@ -351,6 +351,13 @@ impl Launch {
             variables.push((name.into(), value));
         };
         set("HOME", home.into_os_string());
+        // Packages installed for the user stay in reach although the home is another one.
+        if std::env::var_os("PYTHONUSERBASE").is_none()
+            && let Some(base) = std::env::home_dir().map(|home| home.join(".local"))
+            && base.is_dir()
+        {
+            set("PYTHONUSERBASE", base.into_os_string());
+        }
         set("TMPDIR", temporary.into_os_string());
         set(MARKER, marker.into());
         if let Some(first) = &self.path_first {

@@ -37,15 +37,58 @@ fn the_environment_is_made_from_the_allow_list() {
 
 #[test]
 fn only_loopback_is_there_by_default() {
-    let done =
-        shell("tail -n +3 /proc/net/dev | cut -d: -f1; test \"$(id -u)\" = \"$1\"").run(None, LIMIT).unwrap();
-    if done.confinement.network_isolated {
+    let done = shell("tail -n +3 /proc/net/dev | cut -d: -f1").run(None, LIMIT).unwrap();
+    // util-linux's own tool tells whether this system lets us make such namespaces.
+    let allowed = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--net", "true"])
+        .status()
+        .is_ok_and(|status| status.success());
+    assert_eq!(done.confinement.network_isolated, allowed, "{:?}", done.confinement);
+    if allowed {
         assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "lo");
+        assert_eq!(done.confinement.missing, Vec::<String>::new());
     } else {
         assert!(done.confinement.missing[0].contains("network"), "{:?}", done.confinement);
     }
     let open = shell("true").network(Network::Host).run(None, LIMIT).unwrap();
     assert!(!open.confinement.network_isolated);
+}
+
+#[test]
+fn it_runs_as_the_same_user_and_reads_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "mine").unwrap();
+    let done = shell("id -u; cat file").working_dir(folder.path()).run(None, LIMIT).unwrap();
+    let outside = std::process::Command::new("id").arg("-u").output().unwrap();
+    let expected = format!("{}mine", String::from_utf8_lossy(&outside.stdout));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), expected);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_parent_takes_it_along() {
+    use std::io::{BufRead, BufReader};
+    let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "parent_to_be_killed", "--nocapture"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = BufReader::new(parent.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| line.split_once("started ").map(|(_, pid)| pid.trim().to_owned()))
+        .unwrap();
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    assert!(gone(&pid), "process {pid} is still there");
+}
+
+#[test]
+#[ignore = "the test above runs it in a process of its own"]
+fn parent_to_be_killed() {
+    let process = shell("sleep 300").spawn().unwrap();
+    println!("started {}", process.id());
+    std::thread::sleep(Duration::from_secs(60));
 }
 
 #[test]

@@ -30,6 +30,7 @@ const NAMES: &[&str] = &[
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONUTF8",
     "PYTHONIOENCODING",
+    "PYTHONUSERBASE",
     // Certificate stores (files, not secrets).
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
