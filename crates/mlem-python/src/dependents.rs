@@ -6,14 +6,16 @@
 //! 2. each unit in it finds the values that it found the first time: where a later unit (or the
 //!    unit itself) has since changed what it reads, the units that made the value run, too;
 //! 3. afterwards each name has the value of its last writer: where a unit in the set overwrites
-//!    what a later one made, the later one runs, too.
+//!    what a later one made, the later one runs, too;
+//! 4. names that stood for one object still do: where a name is bound again, the units that gave
+//!    its object another name run, too.
 //!
-//! What import statements bind counts for the second and third rule only: a name that an import
+//! What import statements bind counts for the last three rules only: a name that an import
 //! bound and later code used was right before the edit.
 
 use ruff_text_size::TextSize;
 
-use crate::analysis::{Location, Summary};
+use crate::analysis::{Location, Summary, Symbol};
 
 pub(crate) struct Rerun<'a> {
     pub(crate) summaries: &'a [Summary],
@@ -50,12 +52,24 @@ impl Rerun<'_> {
                 grew |= !run[unit];
                 run[unit] = true;
             }
+            if !run[unit] && self.shares_renewed(unit, run) {
+                run[unit] = true;
+                grew = true;
+            }
             if !run[unit] {
                 continue;
             }
             for read in &self.summaries[unit].reads {
                 if self.disturbed(*read, unit, run.len()) {
                     for writer in self.reaching(*read, unit) {
+                        grew |= !run[writer];
+                        run[writer] = true;
+                    }
+                }
+            }
+            for name in &self.summaries[unit].targets {
+                if self.bound_since(*name, unit, run.len()) {
+                    for writer in self.reaching(Location::whole(*name), unit) {
                         grew |= !run[writer];
                         run[writer] = true;
                     }
@@ -74,6 +88,14 @@ impl Rerun<'_> {
             self.reaching(*read, unit)
                 .into_iter()
                 .any(|writer| changed[writer] && !self.summaries[writer].imports.contains(&read.name))
+        })
+    }
+
+    fn shares_renewed(&self, unit: usize, run: &[bool]) -> bool {
+        self.summaries[unit].shares.iter().any(|name| {
+            self.reaching(Location::whole(*name), unit)
+                .into_iter()
+                .any(|writer| run[writer] && self.summaries[writer].binds.contains(name))
         })
     }
 
@@ -103,6 +125,13 @@ impl Rerun<'_> {
     /// Whether the kernel's value of a location is no longer the one that `unit` found.
     fn disturbed(&self, location: Location, unit: usize, count: usize) -> bool {
         (unit..count).any(|writer| self.writes(writer, location))
+    }
+
+    /// Whether a name may no longer stand for the object that `unit` changed.
+    fn bound_since(&self, name: Symbol, unit: usize, count: usize) -> bool {
+        (unit..count).any(|writer| {
+            self.summaries[writer].binds.contains(&name) && self.writes(writer, Location::whole(name))
+        })
     }
 
     /// Later units whose writes go lost when `unit` runs again.

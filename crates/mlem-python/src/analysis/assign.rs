@@ -38,6 +38,82 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Notes that the names of a target may stand for objects that an expression names.
+    pub(super) fn share(&mut self, target: &'a Expr, value: &'a Expr) {
+        let mut sources = Vec::new();
+        self.sources(value, &mut sources);
+        if sources.is_empty() {
+            return;
+        }
+        if self.bodies.is_empty() {
+            self.effects[self.unit].shares.extend(&sources);
+        }
+        for index in 0..sources.len() {
+            let further = self.shared.get(&sources[index]).cloned().unwrap_or_default();
+            sources.extend(further);
+        }
+        let targets = match target {
+            Expr::Tuple(tuple) => tuple.elts.as_slice(),
+            target => std::slice::from_ref(target),
+        };
+        for target in targets {
+            if let Expr::Name(name) = target {
+                let symbol = self.names.intern(&name.id);
+                let shared = self.shared.entry(symbol).or_default();
+                shared.extend(sources.iter().filter(|source| **source != symbol));
+                shared.sort_unstable();
+                shared.dedup();
+            }
+        }
+    }
+
+    /// The names whose objects the value of an expression may be or hold.
+    pub(super) fn sources(&mut self, value: &Expr, sources: &mut Vec<Symbol>) {
+        match value {
+            Expr::Name(name) => {
+                let symbol = self.names.intern(&name.id);
+                let value = self.scopes.lookup(symbol).map(|(value, _)| value).unwrap_or_default();
+                let ty = value.ty.map(|ty| self.names.type_name(ty));
+                let immutable = matches!(ty, Some("int" | "float" | "str" | "bool" | "bytes" | "NoneType"));
+                if !immutable && value.qualified.is_none() {
+                    sources.push(symbol);
+                }
+            }
+            Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
+                // Long literals are data.
+                elts.iter().take(16).for_each(|element| self.sources(element, sources));
+            }
+            Expr::Dict(dict) => {
+                dict.items.iter().take(16).for_each(|item| self.sources(&item.value, sources))
+            }
+            Expr::Starred(starred) => self.sources(&starred.value, sources),
+            Expr::If(conditional) => {
+                self.sources(&conditional.body, sources);
+                self.sources(&conditional.orelse, sources);
+            }
+            // An item of a list that holds objects with names of their own.
+            Expr::Subscript(subscript) => {
+                if let Expr::Name(name) = subscript.value.as_ref()
+                    && let Some(held) = self.names.find(&name.id).and_then(|name| self.shared.get(&name))
+                {
+                    sources.extend(held);
+                }
+            }
+            Expr::Call(call) => {
+                if let Expr::Name(function) = call.func.as_ref() {
+                    let symbol = self.names.intern(&function.id);
+                    let passes_on =
+                        matches!(function.id.as_str(), "enumerate" | "zip" | "list" | "tuple" | "reversed");
+                    // A function of the program may return what it was given.
+                    if passes_on || self.defined.contains(&symbol) {
+                        call.arguments.args.iter().for_each(|argument| self.sources(argument, sources));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The types of `count` values that a value of this type unpacks into.
     fn unpack(&mut self, ty: Option<TypeId>, count: usize) -> Vec<Option<TypeId>> {
         let Some(ty) = ty else { return vec![None; count] };

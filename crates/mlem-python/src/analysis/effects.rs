@@ -75,6 +75,8 @@ pub(crate) enum Argument {
 pub(crate) struct Effects {
     pub(crate) events: Vec<Event>,
     pub(crate) calls: Vec<Call>,
+    /// Names whose objects the unit gave another name, too.
+    pub(crate) shares: Vec<Symbol>,
     /// Names certainly bound when the unit ends.
     pub(crate) definite: FxHashSet<Symbol>,
 }
@@ -90,6 +92,10 @@ pub(crate) struct Summary {
     pub(crate) fresh: FxHashSet<Symbol>,
     /// Names that only import statements bind here.
     pub(crate) imports: FxHashSet<Symbol>,
+    /// Names whose objects it gave another name, too.
+    pub(crate) shares: FxHashSet<Symbol>,
+    /// Names whose object from before the unit it changes, wherever in it.
+    pub(crate) targets: FxHashSet<Symbol>,
     pub(crate) binds: FxHashSet<Symbol>,
     pub(crate) mutates: FxHashSet<Symbol>,
 }
@@ -101,7 +107,7 @@ pub(crate) fn summarise(effects: &Effects, functions: &FxHashMap<Symbol, Vec<Fun
         let mut visited = FxHashSet::default();
         expand(call, call.at, functions, &effects.definite, &mut visited, &mut events);
     }
-    let mut summary = Summary::default();
+    let mut summary = Summary { shares: effects.shares.iter().copied().collect(), ..Summary::default() };
     let mut bound_otherwise = FxHashSet::default();
     let mut written_parts: FxHashSet<Location> = FxHashSet::default();
     for event in &events {
@@ -123,6 +129,9 @@ pub(crate) fn summarise(effects: &Effects, functions: &FxHashMap<Symbol, Vec<Fun
             }
             Access::Mutate => {
                 summary.mutates.insert(location.name);
+                if !event.own {
+                    summary.targets.insert(location.name);
+                }
                 written_parts.insert(location);
             }
         }

@@ -132,6 +132,8 @@ struct Pass<'a> {
     rereading: bool,
     /// The class whose body is being read.
     class: Option<Symbol>,
+    /// Names whose objects a name may share: `both = [train, test]`, `data = train`.
+    shared: FxHashMap<Symbol, Vec<Symbol>>,
     /// Room to put a dotted name together.
     dotted: String,
 }
@@ -167,6 +169,7 @@ impl<'a> Pass<'a> {
             loops: 0,
             rereading: false,
             class: None,
+            shared: FxHashMap::default(),
             dotted: String::new(),
         }
     }
@@ -262,6 +265,12 @@ impl<'a> Pass<'a> {
         self.bound.insert(name);
         let scope = self.scopes.target(name);
         self.scopes.set(scope, name, Some(value));
+        if !self.scopes.in_branch() {
+            self.shared.remove(&name);
+            for others in self.shared.values_mut() {
+                others.retain(|other| *other != name);
+            }
+        }
         if scope != 0 {
             return;
         }
@@ -289,8 +298,21 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes a read or a change of a name, if it is a module-level one.
+    /// Notes a read or a change of a name, if it is a module-level one, and of the names that
+    /// may stand for the same object.
     fn touch(&mut self, name: Symbol, part: Option<Symbol>, access: Access, at: TextSize) {
+        self.touch_one(name, part, access, at);
+        if access != Access::Mutate || self.shared.is_empty() {
+            return;
+        }
+        let mut same = self.shared.get(&name).cloned().unwrap_or_default();
+        same.extend(self.shared.iter().filter(|(_, others)| others.contains(&name)).map(|(other, _)| *other));
+        for other in same {
+            self.touch_one(other, part, access, at);
+        }
+    }
+
+    fn touch_one(&mut self, name: Symbol, part: Option<Symbol>, access: Access, at: TextSize) {
         match self.scopes.lookup(name) {
             Some((_, scope)) if scope > 0 => {
                 if access == Access::Mutate
@@ -337,9 +359,9 @@ impl<'a> Pass<'a> {
         }
         let mut arguments = Vec::new();
         for (index, argument) in call.arguments.args.iter().enumerate() {
-            if let Expr::Name(name) = argument {
-                arguments.push((Argument::Position(index), self.names.intern(&name.id)));
-            }
+            let mut sources = Vec::new();
+            self.sources(argument, &mut sources);
+            arguments.extend(sources.into_iter().map(|source| (Argument::Position(index), source)));
         }
         for keyword in &call.arguments.keywords {
             if let (Some(parameter), Expr::Name(name)) = (&keyword.arg, &keyword.value) {

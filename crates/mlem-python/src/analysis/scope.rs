@@ -151,6 +151,11 @@ impl Scopes {
         self.definite.contains(&name)
     }
 
+    /// Whether the code being read may not run, or run more than once.
+    pub(super) fn in_branch(&self) -> bool {
+        self.recording > 0
+    }
+
     /// Forgets what is certainly bound and returns it; done between units.
     pub(super) fn take_definite(&mut self) -> FxHashSet<Symbol> {
         self.definite_log.clear();

@@ -98,13 +98,15 @@ impl<'a> Pass<'a> {
                 && targets.elts.len() == values.elts.len()
                 && !targets.elts.iter().chain(&values.elts).any(Expr::is_starred_expr)
             {
-                for (target, value) in targets.elts.iter().zip(&values.elts) {
-                    let value = self.facts[self.unit].get(&value.range()).copied().unwrap_or_default();
+                for (target, expr) in targets.elts.iter().zip(&values.elts) {
+                    let value = self.facts[self.unit].get(&expr.range()).copied().unwrap_or_default();
                     self.assign(target, value);
+                    self.share(target, expr);
                 }
                 continue;
             }
             self.assign(target, value);
+            self.share(target, &assign.value);
         }
     }
 
@@ -179,6 +181,7 @@ impl<'a> Pass<'a> {
         let iterable = self.expression(&statement.iter);
         let item = iterable.ty.and_then(|ty| self.item_type(ty));
         self.assign(&statement.target, Value::of(item));
+        self.share(&statement.target, &statement.iter);
         self.repeated(|pass| pass.body(&statement.body));
         self.body(&statement.orelse);
     }
