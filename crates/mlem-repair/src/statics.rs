@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use mlem_python::{Syntax, Unit, is_python2, lift_python2};
+use mlem_python::ast::visitor::{Visitor, walk_expr};
+use mlem_python::ast::{Expr, Operator};
+use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_python2};
 use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety};
 
 use crate::report::{EditRecord, EditSource};
@@ -91,6 +93,67 @@ fn lift(sources: &mut Sources, notebook: &str, target: &Pins, fixes: &mut Static
             )),
             Err(error) => fixes.left_alone.push(format!("{place}: Python 2 lift refused: {error}")),
         }
+    }
+    if python2 {
+        keep_integer_division(sources, notebook, fixes);
+    }
+}
+
+/// `/` between integers gave an integer in Python 2 (PEP 238): where both sides are provably integers it becomes `//`.
+fn keep_integer_division(sources: &mut Sources, notebook: &str, fixes: &mut StaticFixes) {
+    let program = sources.program();
+    let has_future = program.imports().iter().any(|import| import.qualified == "__future__.division");
+    if has_future {
+        return;
+    }
+    for (piece, unit) in program.units().iter().enumerate() {
+        let mut divisions = Divisions { program: &program, unit: piece, edits: Vec::new() };
+        for statement in unit.body() {
+            divisions.visit_stmt(statement);
+        }
+        let edits = divisions.edits;
+        if edits.is_empty() {
+            continue;
+        }
+        let (path, cell) = record_place(sources, piece, notebook);
+        if let Ok(change) = sources.apply(piece, &edits) {
+            fixes.edits.push(record(
+                (path, cell),
+                change,
+                Some("PY2".into()),
+                "both sides are integers; PEP 238".into(),
+                Safety::Safe.as_str(),
+                "division of integers gives an integer in Python 2".into(),
+            ));
+        }
+    }
+}
+
+struct Divisions<'a> {
+    program: &'a Program,
+    unit: usize,
+    edits: Vec<Edit>,
+}
+
+impl<'a> Visitor<'a> for Divisions<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::BinOp(division) = expr
+            && division.op == Operator::Div
+            && [&division.left, &division.right]
+                .iter()
+                .all(|side| self.program.type_of(self.unit, side) == Some("int"))
+        {
+            let source = self.program.units()[self.unit].source();
+            // Between the sides stand the operator, white space, parentheses and comments.
+            let (from, to) = (division.left.end(), division.right.start());
+            let between = &source[from.to_usize()..to.to_usize()];
+            if let Some(at) = between.find('/').filter(|_| !between.contains('#'))
+                && let Ok(offset) = TextSize::try_from(at)
+            {
+                self.edits.push(Edit::insertion(from + offset, "/"));
+            }
+        }
+        walk_expr(self, expr);
     }
 }
 
