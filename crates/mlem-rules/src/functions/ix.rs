@@ -122,11 +122,11 @@ fn decide(
         found
     };
     let rows = match row_part {
-        Part::Integer => axis("index", written_index(program, frame)),
+        Part::Integer => axis("index", written_index(program, unit, frame)),
         _ => Axis::Unknown,
     };
     let columns = match column_part {
-        Some(Part::Integer) => axis("columns", written_columns(program, frame)),
+        Some(Part::Integer) => axis("columns", written_columns(program, unit, frame)),
         _ => Axis::Unknown,
     };
     // Each part as a label or as a position.
@@ -226,42 +226,118 @@ fn by_type(program: &Program, unit: usize, expr: &Expr) -> Part {
     }
 }
 
-/// What the notebook says about the index of a frame: integers when every assignment to its name
-/// reads it with the default index and nothing sets another.
-fn written_index(program: &Program, frame: &Expr) -> Axis {
-    let Expr::Name(name) = frame else {
-        return Axis::Unknown;
-    };
-    let assigned = assignments(program, name.id.as_str());
-    let has_default = |value: &Expr, at: usize| match value {
-        Expr::Call(call) => {
-            let reads = program.qualified_name(at, &call.func).is_some_and(|full| {
-                matches!(full, "pandas.read_csv" | "pandas.read_table" | "pandas.read_excel")
-            });
-            reads
-                && call
-                    .arguments
-                    .keywords
-                    .iter()
-                    .all(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() != "index_col"))
-        }
-        _ => false,
-    };
-    let all_default = assigned.iter().all(|a| has_default(a.value, a.unit));
-    if assigned.is_empty() || !all_default || changes_index(program, name.id.as_str()) {
-        return Axis::Unknown;
-    }
-    Axis::Integers
+/// What the notebook says about the index of a frame.
+fn written_index(program: &Program, unit: usize, frame: &Expr) -> Axis {
+    let origin = Origin { program, of: Side::Index };
+    if origin.is_default(unit, frame, &mut Vec::new()) { Axis::Integers } else { Axis::Unknown }
 }
 
-/// `df.index = …` or `df.set_index(…, inplace=True)`.
-fn changes_index(program: &Program, name: &str) -> bool {
+/// What the notebook says about the columns of a frame: text, when it was read with a header.
+fn written_columns(program: &Program, unit: usize, frame: &Expr) -> Axis {
+    let origin = Origin { program, of: Side::Columns };
+    if origin.is_default(unit, frame, &mut Vec::new()) { Axis::Others } else { Axis::Unknown }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Index,
+    Columns,
+}
+
+/// Follows a frame to where it was made.
+struct Origin<'a> {
+    program: &'a Program,
+    of: Side,
+}
+
+/// Methods that keep the labels of a frame's rows (or number them anew), and its columns' names.
+const KEEPS_LABELS: &[&str] = &[
+    "astype",
+    "assign",
+    "copy",
+    "drop",
+    "drop_duplicates",
+    "dropna",
+    "fillna",
+    "head",
+    "query",
+    "replace",
+    "sample",
+    "sort_values",
+    "tail",
+];
+
+impl Origin<'_> {
+    /// Whether the index certainly holds integers, or the columns certainly are text: read from a
+    /// file or written as a dict, and nothing set another since.
+    fn is_default(&self, unit: usize, expr: &Expr, names: &mut Vec<String>) -> bool {
+        match expr {
+            Expr::Name(name) => {
+                let name = name.id.to_string();
+                if names.contains(&name) {
+                    return true;
+                }
+                let assigned = assignments(self.program, &name);
+                if assigned.is_empty() || changes_labels(self.program, &name) {
+                    return false;
+                }
+                names.push(name);
+                assigned.iter().all(|a| self.is_default(a.unit, a.value, names))
+            }
+            // A selection of rows by a mask.
+            Expr::Subscript(subscript) => {
+                matches!(&*subscript.slice, Expr::Compare(_))
+                    && self.is_default(unit, &subscript.value, names)
+            }
+            Expr::Call(call) => {
+                let has = |wanted: &[&str]| {
+                    call.arguments.keywords.iter().any(|keyword| {
+                        // A `**` may hold anything.
+                        keyword.arg.as_ref().is_none_or(|arg| wanted.contains(&arg.as_str()))
+                    })
+                };
+                let sets = match self.of {
+                    Side::Index => has(&["index_col", "index"]),
+                    Side::Columns => has(&["header", "names", "columns"]),
+                };
+                match self.program.qualified_name(unit, &call.func) {
+                    Some("pandas.read_csv" | "pandas.read_table" | "pandas.read_excel") => !sets,
+                    Some("pandas.DataFrame") => {
+                        !sets
+                            && call.arguments.args.first().is_some_and(is_table)
+                            && call.arguments.args.len() == 1
+                    }
+                    _ => match &*call.func {
+                        Expr::Attribute(attribute) => {
+                            KEEPS_LABELS.contains(&attribute.attr.as_str())
+                                && self.is_default(unit, &attribute.value, names)
+                        }
+                        _ => false,
+                    },
+                }
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A dict literal with text keys and lists in it.
+fn is_table(expr: &Expr) -> bool {
+    let Expr::Dict(dict) = expr else { return false };
+    dict.items.iter().all(|item| {
+        matches!(item.key, Some(Expr::StringLiteral(_)))
+            && matches!(item.value, Expr::List(_) | Expr::ListComp(_))
+    })
+}
+
+/// `df.index = …`, `df.columns = …` or `df.set_index(…, inplace=True)`.
+fn changes_labels(program: &Program, name: &str) -> bool {
     let mut changes = false;
     each_stmt(program, |_, statement| match statement {
         Stmt::Assign(assign) => {
             changes |= assign.targets.iter().any(|target| {
                 matches!(target, Expr::Attribute(attribute)
-                    if attribute.attr.as_str() == "index" && is_name(&attribute.value, name))
+                    if matches!(attribute.attr.as_str(), "index" | "columns") && is_name(&attribute.value, name))
             });
         }
         Stmt::Expr(expression) => {
@@ -282,31 +358,6 @@ fn changes_index(program: &Program, name: &str) -> bool {
         _ => {}
     });
     changes
-}
-
-/// What the notebook says about the columns of a frame: names, when it was read with a header.
-fn written_columns(program: &Program, frame: &Expr) -> Axis {
-    let Expr::Name(name) = frame else {
-        return Axis::Unknown;
-    };
-    let assigned = assignments(program, name.id.as_str());
-    let has_header = |value: &Expr, at: usize| match value {
-        Expr::Call(call) => {
-            let reads = program
-                .qualified_name(at, &call.func)
-                .is_some_and(|full| matches!(full, "pandas.read_csv" | "pandas.read_table"));
-            reads
-                && call.arguments.keywords.iter().all(|keyword| {
-                    keyword.arg.as_ref().is_some_and(|arg| !matches!(arg.as_str(), "header" | "names"))
-                })
-        }
-        _ => false,
-    };
-    if !assigned.is_empty() && assigned.iter().all(|a| has_header(a.value, a.unit)) {
-        Axis::Others
-    } else {
-        Axis::Unknown
-    }
 }
 
 /// What the live kernel says about an axis.
