@@ -112,12 +112,16 @@ pub enum Pins {
 }
 
 impl Detected {
-    /// What an environment for the notebook should hold, in alphabetical order. Guesses, guarded imports and packages
-    /// from repositories are not required.
+    /// What an environment for the notebook should hold, in alphabetical order. Guarded imports, packages that only an
+    /// install line names and packages from repositories are not required. Guesses are left out: installing a
+    /// stranger's distribution because a lost module had its name would run its code ([`Detected::guesses`] lists them).
     pub fn wanted(&self, pins: Pins) -> Vec<Wanted> {
         let mut wanted: BTreeMap<&Distribution, Wanted> = BTreeMap::new();
         for need in &self.needs {
             let Some(distribution) = &need.distribution else { continue };
+            if need.kind == NeedKind::Guessed {
+                continue;
+            }
             let mut requirement = Requirement::any(distribution.clone());
             // A constraint of the table says where the import still exists, which binds always.
             requirement.specifier = match pins {

@@ -36,6 +36,9 @@ pub struct Surroundings {
     notes: Vec<String>,
 }
 
+/// How many entries of a folder are looked at for Python files: a folder of a million pictures is no package.
+const LOOKED_AT: usize = 2_000;
+
 /// Requirements of a file, with their lines from 1 where the format has lines.
 type Stated = Vec<(Option<usize>, Requirement)>;
 
@@ -194,7 +197,9 @@ fn modules_in(folder: &Path, modules: &mut BTreeSet<String>, loose: &mut BTreeSe
             if path.join("__init__.py").is_file() {
                 modules.insert(name.to_owned());
             } else if fs::read_dir(&path).is_ok_and(|list| {
-                list.flatten().any(|inner| inner.path().extension().is_some_and(|end| end == "py"))
+                list.flatten()
+                    .take(LOOKED_AT)
+                    .any(|inner| inner.path().extension().is_some_and(|end| end == "py"))
             }) {
                 loose.insert(name.to_owned());
             }

@@ -47,6 +47,10 @@ fn shown(detected: &Detected) -> String {
         )
         .unwrap();
     }
+    let guesses: Vec<&str> = detected.guesses().filter_map(|need| need.import.as_deref()).collect();
+    if !guesses.is_empty() {
+        writeln!(text, "guessed, not installed: {}", guesses.join(", ")).unwrap();
+    }
     for note in &detected.notes {
         writeln!(text, "note: {}", note.replace(&fixtures().display().to_string(), "…")).unwrap();
     }
