@@ -190,6 +190,14 @@ impl Kernel {
         self.process.try_exit()
     }
 
+    /// Largest resident memory of the kernel's process so far, in bytes, where the system tells.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+
     /// The file with the kernel's own output.
     pub fn log_path(&self) -> &Path {
         self.log.path().unwrap_or_else(|| self.folder.path())

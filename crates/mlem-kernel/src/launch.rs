@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde::Serialize;
 use tempfile::TempDir;
 
 pub(crate) use self::confine::Report;
@@ -26,7 +27,8 @@ use crate::process::{Exit, Process, Started, random_hex};
 pub(crate) const MARKER: &str = "MLEM_LAUNCH";
 
 /// What a process may reach over the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Network {
     /// Only a loopback interface of its own, where the system allows network namespaces.
     #[default]
@@ -38,7 +40,7 @@ pub enum Network {
 /// Resource limits of one process and, where the system counts so, of its children.
 ///
 /// `None` means no limit beyond the one already in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Private writable memory of one process, in bytes (`RLIMIT_DATA`, which since Linux 4.7 counts
     /// anonymous mappings too; address space would punish libraries that only reserve it).
@@ -71,7 +73,7 @@ impl Default for Limits {
 }
 
 /// What confinement a launched process really has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Confinement {
     /// Whether the process sees no network but a loopback interface of its own.
     pub network_isolated: bool,

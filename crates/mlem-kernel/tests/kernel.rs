@@ -96,6 +96,7 @@ async fn output_streams_results_and_counts() {
     );
     assert!(done.seconds < 5.0 && done.finished >= done.started);
     assert_eq!(run(&mut kernel, "pass").await.execution_count, Some(2));
+    assert!(kernel.peak_bytes().is_none_or(|bytes| bytes > 10 << 20));
     let report = kernel.shutdown().await;
     assert!(!report.forced, "{report:?}");
     assert_eq!(report.exit.death, Death::Exit(0));

@@ -60,7 +60,11 @@ pub struct KernelInfo {
 }
 
 /// Starts a kernel; `log` is that of its predecessor when it is a restart.
-pub(super) async fn start(spec: KernelSpec, log: Option<Log>) -> Result<Kernel, KernelError> {
+pub(super) async fn start(mut spec: KernelSpec, log: Option<Log>) -> Result<Kernel, KernelError> {
+    // A path relative to our folder would be looked for in the kernel's. A bare name is left to PATH.
+    if spec.python.components().count() > 1 {
+        spec.python = std::path::absolute(&spec.python).map_err(KernelError::Prepare)?;
+    }
     if !spec.working_dir.is_dir() {
         return Err(KernelError::WorkingDir(spec.working_dir));
     }
