@@ -68,7 +68,10 @@ fn it_runs_as_the_same_user_and_reads_the_same_files() {
 #[test]
 fn a_killed_parent_takes_it_along() {
     use std::io::{BufRead, BufReader};
+    // What a killed process could not tidy up goes with this folder.
+    let temporary = tempfile::tempdir().unwrap();
     let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
+        .env("TMPDIR", temporary.path())
         .args(["--ignored", "--exact", "parent_to_be_killed", "--nocapture"])
         .stdout(std::process::Stdio::piped())
         .spawn()
