@@ -12,8 +12,8 @@ use crate::finding::{Finding, Fix};
 use crate::functions::{Context, assignments};
 use crate::index::Entry;
 use crate::judge::{Judgement, finding, is_confirmed, may_be_meant};
-use crate::moved;
-use crate::pattern::{Bindings, names};
+use crate::moved::{self, MovedAlias, imported_names};
+use crate::pattern::{Bindings, head, names};
 use crate::rule::{Matcher, Rule, version_of};
 use crate::schema::Safety;
 use crate::target::Question;
@@ -151,15 +151,17 @@ impl<'q> Checker<'q> {
     }
 
     fn try_statement(&mut self, statement: &'q Stmt, key: &'q Expr, is_alone: bool) {
-        for (rule, pattern) in self.candidates(key, self.entry(key)) {
-            let rule = &self.catalogue.rules()[rule];
+        let entry = self.entry(key);
+        let named = entry.map_or(&[] as &[_], |entry| &entry.statements);
+        for (rule, pattern) in named.iter().chain(&self.catalogue.index.statements) {
+            if !self.applicable[*rule] {
+                continue;
+            }
+            let rule = &self.catalogue.rules()[*rule];
             let Matcher::Patterns { patterns, conditions, needs } = &rule.matcher else {
                 continue;
             };
-            let (pattern, template) = &patterns[pattern];
-            if !pattern.statement {
-                continue;
-            }
+            let (pattern, template) = &patterns[*pattern];
             let Some(bindings) = pattern.match_stmt(self.program(), self.unit, statement) else {
                 continue;
             };
@@ -182,24 +184,41 @@ impl<'q> Checker<'q> {
 
     /// The rules known for the name by which an expression is looked up.
     fn entry(&self, key: &'q Expr) -> Option<&'static Entry> {
-        let named = match key {
-            Expr::Call(call) => &call.func,
-            Expr::Subscript(subscript) => &subscript.value,
-            other => other,
-        };
-        self.catalogue.index.entries.get(self.name_of(named)?)
+        let mut part = key;
+        loop {
+            if let Some(name) = self.name_of(part) {
+                return self.catalogue.index.entries.get(name);
+            }
+            part = head(part)?;
+        }
     }
 
+    /// The patterns worth trying on an expression.
     fn candidates(&self, key: &'q Expr, entry: Option<&Entry>) -> Vec<(usize, usize)> {
-        let bucket = entry.map_or(&[] as &[_], |entry| match key {
-            Expr::Call(_) => &entry.calls,
-            Expr::Subscript(_) => &entry.subscripts,
-            _ => &entry.names,
-        });
-        let shapes = &self.catalogue.index.shapes;
-        let shaped = shapes.get(&std::mem::discriminant(key));
-        let all = bucket.iter().chain(shaped.into_iter().flatten());
-        all.filter(|(rule, _)| self.applicable[*rule]).copied().collect()
+        let index = &self.catalogue.index;
+        let mut found = Vec::new();
+        let is_name = matches!(key, Expr::Name(_) | Expr::Attribute(_));
+        match entry {
+            Some(entry) if is_name => found.extend_from_slice(&entry.names),
+            Some(entry) => {
+                let kind = std::mem::discriminant(key);
+                let of_kind = entry.nodes.iter().filter(|(of, ..)| *of == kind);
+                found.extend(of_kind.map(|(_, rule, pattern)| (*rule, *pattern)));
+            }
+            None => {}
+        }
+        if !is_name {
+            if let Some(shaped) = index.shapes.get(&std::mem::discriminant(key)) {
+                found.extend_from_slice(shaped);
+            }
+            if let Expr::StringLiteral(literal) = key
+                && let Some(texts) = index.texts.get(literal.value.to_str())
+            {
+                found.extend_from_slice(texts);
+            }
+        }
+        found.retain(|(rule, _)| self.applicable[*rule]);
+        found
     }
 
     fn try_expression(&mut self, expr: &'q Expr) {
@@ -218,9 +237,13 @@ impl<'q> Checker<'q> {
                 continue;
             };
             let (pattern, template) = &patterns[pattern];
-            if pattern.statement {
+            let is_target = matches!(expr, Expr::Subscript(s) if !s.ctx.is_load());
+            if is_target && template.as_ref().is_some_and(|t| !t.is_target()) {
                 continue;
             }
+            let Some(bindings) = pattern.match_expr(self.program(), self.unit, expr) else {
+                continue;
+            };
             // The import that brings the name under this name is rewritten instead.
             if let (Expr::Name(name), Some(full)) = (expr, pattern.bare())
                 && template.as_ref().is_some_and(|t| t.bare().is_some())
@@ -230,13 +253,6 @@ impl<'q> Checker<'q> {
             {
                 continue;
             }
-            let is_target = matches!(expr, Expr::Subscript(s) if !s.ctx.is_load());
-            if is_target && template.as_ref().is_some_and(|t| !t.is_target()) {
-                continue;
-            }
-            let Some(bindings) = pattern.match_expr(self.program(), self.unit, expr) else {
-                continue;
-            };
             if template.as_ref().is_some_and(|t| t.repeats_keyword(&bindings)) {
                 continue;
             }
@@ -424,7 +440,7 @@ impl<'q> Checker<'q> {
                     continue;
                 }
                 let fix = new.as_ref().map(|new| {
-                    let moved = moved::MovedAlias { alias, new: new.clone(), full: full.clone() };
+                    let moved = MovedAlias { alias, new: new.clone(), full: full.clone() };
                     let edits = moved::edit_import_from(self.source(), from, &[moved]);
                     Fix { edits: edits.into_iter().map(|edit| (self.unit, edit)).collect() }
                 });
@@ -442,31 +458,23 @@ impl<'q> Checker<'q> {
 
     fn import(&mut self, statement: &'q Stmt) {
         self.import_of_names(statement);
-        let tops: Vec<&str> = match statement {
-            Stmt::Import(import) => import.names.iter().map(|alias| alias.name.as_str()).collect(),
-            Stmt::ImportFrom(import) => import.module.iter().map(|m| m.as_str()).collect(),
-            _ => return,
-        };
-        let mut rules: Vec<usize> = Vec::new();
-        for name in tops {
-            let top = name.split('.').next().unwrap_or(name);
-            if let Some(found) = self.catalogue.index.imports.get(top) {
-                rules.extend(found.iter().filter(|rule| self.applicable[**rule]));
-            }
-        }
-        rules.sort_unstable();
-        rules.dedup();
-        for at in rules {
-            let rule = &self.catalogue.rules()[at];
-            let Matcher::Moved { moves, .. } = &rule.matcher else {
+        let mut by_rule: Vec<(usize, Vec<MovedAlias>)> = Vec::new();
+        for (alias, full) in imported_names(statement) {
+            let Some((at, new)) = self.closest_move(&full) else {
                 continue;
             };
-            let mut aliases = moved::moved_aliases(statement, moves);
-            // A more specific move of another rule has the name.
-            aliases.retain(|alias| !self.has_closer_move(at, moves, &alias.full));
-            if aliases.is_empty() {
+            // A module cannot be imported from a builtin.
+            if matches!(statement, Stmt::Import(_)) && new.starts_with("builtins.") {
                 continue;
             }
+            let item = MovedAlias { alias, new, full };
+            match by_rule.iter_mut().find(|(rule, _)| *rule == at) {
+                Some((_, items)) => items.push(item),
+                None => by_rule.push((at, vec![item])),
+            }
+        }
+        for (at, aliases) in by_rule {
+            let rule = &self.catalogue.rules()[at];
             // `try: import new / except ImportError: import old` already copes.
             if self.is_guarded(statement) && !is_confirmed(self.question, rule, self.unit, statement.range())
             {
@@ -489,22 +497,20 @@ impl<'q> Checker<'q> {
         }
     }
 
-    fn has_closer_move(&self, own: usize, own_moves: &[moved::Move], full: &str) -> bool {
-        let length = moved::best(own_moves.iter(), full).map_or(0, |(step, _)| step.old.len());
-        let top = full.split('.').next().unwrap_or(full);
-        let Some(rules) = self.catalogue.index.imports.get(top) else {
-            return false;
-        };
-        rules.iter().any(|at| {
-            *at != own
-                && self.applicable[*at]
-                && match &self.catalogue.rules()[*at].matcher {
-                    Matcher::Moved { moves, .. } => {
-                        moved::best(moves.iter(), full).is_some_and(|(step, _)| step.old.len() > length)
-                    }
-                    _ => false,
+    /// The rule with the longest old name that a dotted name is or lies below, and the new name.
+    fn closest_move(&self, full: &str) -> Option<(usize, String)> {
+        let mut old = full;
+        loop {
+            if let Some(moves) = self.catalogue.index.moves.get(old) {
+                let mut applicable = moves.iter().filter(|(rule, _)| self.applicable[*rule]);
+                if let Some((at, step)) = applicable.next()
+                    && let Matcher::Moved { moves, .. } = &self.catalogue.rules()[*at].matcher
+                {
+                    return Some((*at, moves[*step].apply(full)?));
                 }
-        })
+            }
+            old = old.rsplit_once('.')?.0;
+        }
     }
 
     /// What the conditions say; nothing when one is refuted.

@@ -6,7 +6,7 @@ use mlem_python::ast::Expr;
 use rustc_hash::FxHashMap;
 
 use crate::call::Callable;
-use crate::pattern::Trigger;
+use crate::pattern::{Pattern, Trigger};
 use crate::rule::{Matcher, Rule};
 use crate::schema::Kind;
 use crate::template::Template;
@@ -14,9 +14,12 @@ use crate::template::Template;
 /// Rules worth trying where one name occurs: rule index with pattern, callable or move index.
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
-    pub(crate) calls: Vec<(usize, usize)>,
+    /// Patterns that are this name.
     pub(crate) names: Vec<(usize, usize)>,
-    pub(crate) subscripts: Vec<(usize, usize)>,
+    /// Patterns that begin with this name, with the kind of the whole expression.
+    pub(crate) nodes: Vec<(Discriminant<Expr>, usize, usize)>,
+    /// Patterns of statements whose expression is or begins with this name.
+    pub(crate) statements: Vec<(usize, usize)>,
     /// `call` rules by the last segment of the callable.
     pub(crate) callables: Vec<(usize, usize)>,
     /// Moves by the last segment of the old name, for dotted uses.
@@ -33,10 +36,14 @@ pub(crate) struct Index {
     pub(crate) libraries: FxHashMap<String, Vec<usize>>,
     /// Patterns without a name to look them up by, by the kind of their expression.
     pub(crate) shapes: FxHashMap<Discriminant<Expr>, Vec<(usize, usize)>>,
+    /// The same of statements, whatever their kind.
+    pub(crate) statements: Vec<(usize, usize)>,
+    /// Patterns that are a string literal, by its text.
+    pub(crate) texts: FxHashMap<String, Vec<(usize, usize)>>,
     /// Names that are gone or renamed, by their full name: the rule and the new name in full.
     pub(crate) bare: FxHashMap<String, Vec<(usize, Option<String>)>>,
-    /// Rules with moves by the first segment of the old name, for imports.
-    pub(crate) imports: FxHashMap<String, Vec<usize>>,
+    /// Moves by the old name in full, for imports.
+    pub(crate) moves: FxHashMap<String, Vec<(usize, usize)>>,
 }
 
 impl Index {
@@ -48,11 +55,7 @@ impl Index {
                 Matcher::Moved { moves, .. } => {
                     for (m, step) in moves.iter().enumerate() {
                         index.entry(step.last_segment()).uses.push((at, m));
-                        let top = step.old.split('.').next().unwrap_or_default();
-                        let imports = index.imports.entry(top.to_string()).or_default();
-                        if imports.last() != Some(&at) {
-                            imports.push(at);
-                        }
+                        index.moves.entry(step.old.clone()).or_default().push((at, m));
                     }
                 }
                 Matcher::Patterns { patterns, .. } => {
@@ -64,17 +67,7 @@ impl Index {
                             let new = new.flatten().map(|new| in_full(&new));
                             index.bare.entry(full.to_string()).or_default().push((at, new));
                         }
-                        match pattern.trigger() {
-                            None => {}
-                            Some(Trigger::Call(name)) => index.entry(&name).calls.push((at, p)),
-                            Some(Trigger::Name(name)) => index.entry(&name).names.push((at, p)),
-                            Some(Trigger::Subscript(name)) => {
-                                index.entry(&name).subscripts.push((at, p));
-                            }
-                            Some(Trigger::Shape(shape)) => {
-                                index.shapes.entry(shape).or_default().push((at, p));
-                            }
-                        }
+                        index.add_pattern(pattern, (at, p));
                     }
                 }
                 Matcher::Call { callables, arguments, .. } => {
@@ -96,6 +89,22 @@ impl Index {
             }
         }
         index
+    }
+
+    fn add_pattern(&mut self, pattern: &Pattern, place: (usize, usize)) {
+        let Some(trigger) = pattern.trigger() else {
+            return;
+        };
+        match (trigger, pattern.statement) {
+            (Trigger::Name(name) | Trigger::Node(_, name), true) => {
+                self.entry(&name).statements.push(place);
+            }
+            (Trigger::Text(_) | Trigger::Shape(_), true) => self.statements.push(place),
+            (Trigger::Name(name), false) => self.entry(&name).names.push(place),
+            (Trigger::Node(kind, name), false) => self.entry(&name).nodes.push((kind, place.0, place.1)),
+            (Trigger::Text(text), false) => self.texts.entry(text).or_default().push(place),
+            (Trigger::Shape(kind), false) => self.shapes.entry(kind).or_default().push(place),
+        }
     }
 
     fn entry(&mut self, name: &str) -> &mut Entry {

@@ -206,36 +206,35 @@ fn split(source: &str, statement: &StmtImportFrom, moved: &[MovedAlias]) -> Vec<
     edits
 }
 
-/// The moved names of an import statement.
-pub(crate) fn moved_aliases<'a>(statement: &'a Stmt, moves: &[Move]) -> Vec<MovedAlias<'a>> {
+/// The names an import statement imports, in full; of a star import the module.
+pub(crate) fn imported_names(statement: &Stmt) -> Vec<(&Alias, String)> {
     match statement {
-        Stmt::Import(StmtImport { names, .. }) => names
-            .iter()
-            .filter_map(|alias| {
-                let full = alias.name.to_string();
-                let (_, new) = best(moves.iter(), &full)?;
-                (builtin(&new).is_none()).then_some(MovedAlias { alias, new, full })
-            })
-            .collect(),
+        Stmt::Import(StmtImport { names, .. }) => {
+            names.iter().map(|alias| (alias, alias.name.to_string())).collect()
+        }
         Stmt::ImportFrom(from) if from.level == 0 => {
             let Some(module) = &from.module else {
                 return Vec::new();
             };
-            from.names
-                .iter()
-                .filter_map(|alias| {
-                    let full = if alias.name.as_str() == "*" {
-                        module.to_string()
-                    } else {
-                        format!("{module}.{}", alias.name)
-                    };
-                    let (_, new) = best(moves.iter(), &full)?;
-                    Some(MovedAlias { alias, new, full })
-                })
-                .collect()
+            let full = |alias: &Alias| match alias.name.as_str() {
+                "*" => module.to_string(),
+                name => format!("{module}.{name}"),
+            };
+            from.names.iter().map(|alias| (alias, full(alias))).collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// The moved names of an import statement.
+pub(crate) fn moved_aliases<'a>(statement: &'a Stmt, moves: &[Move]) -> Vec<MovedAlias<'a>> {
+    let names = imported_names(statement).into_iter();
+    let moved = names.filter_map(|(alias, full)| {
+        let (_, new) = best(moves.iter(), &full)?;
+        Some(MovedAlias { alias, new, full })
+    });
+    let is_plain = matches!(statement, Stmt::Import(_));
+    moved.filter(|item| !(is_plain && builtin(&item.new).is_some())).collect()
 }
 
 /// The edits for a dotted use (`sklearn.cross_validation.KFold`) whose part `expr` is what moved.

@@ -84,14 +84,27 @@ pub(crate) fn parse(text: &str) -> Result<Unit, String> {
 /// What a pattern is looked up by while walking a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// A call of something whose last name segment is this.
-    Call(String),
     /// A name or attribute with this last segment.
     Name(String),
-    /// A subscript of something whose last name segment is this.
-    Subscript(String),
+    /// An expression of this kind that begins with that name: `f(…)`, `x.f(…)[0]`, `x.f == 1`.
+    Node(Discriminant<Expr>, String),
+    /// A string literal.
+    Text(String),
     /// Any expression of this kind.
     Shape(Discriminant<Expr>),
+}
+
+/// The part of an expression that is written first, where its name is looked for.
+pub(crate) fn head(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::Call(call) => Some(&call.func),
+        Expr::Subscript(subscript) => Some(&subscript.value),
+        Expr::Compare(compare) => Some(&compare.left),
+        Expr::BinOp(binary) => Some(&binary.left),
+        Expr::BoolOp(boolean) => boolean.values.first(),
+        Expr::UnaryOp(unary) => Some(&unary.operand),
+        _ => None,
+    }
 }
 
 /// A parsed pattern.
@@ -100,6 +113,8 @@ pub(crate) struct Pattern {
     unit: Unit,
     /// The outermost dotted names of the pattern, by their place in it.
     dotted: FxHashMap<TextRange, String>,
+    /// The dotted name, if the pattern is nothing else.
+    bare: Option<String>,
     /// Matches a whole statement rather than an expression.
     pub(crate) statement: bool,
 }
@@ -138,7 +153,11 @@ impl Pattern {
         for statement in unit.body() {
             ast::visitor::Visitor::visit_stmt(&mut names, statement);
         }
-        let pattern = Pattern { unit, dotted: names.0, statement };
+        let bare = match unit.body() {
+            [Stmt::Expr(statement)] => names.0.get(&statement.value.range()).cloned(),
+            _ => None,
+        };
+        let pattern = Pattern { unit, dotted: names.0, bare, statement };
         if pattern.key().is_none_or(|key| metavariable(key).is_some()) {
             return Err(format!("`{text}` matches everything"));
         }
@@ -157,20 +176,26 @@ impl Pattern {
 
     pub(crate) fn trigger(&self) -> Option<Trigger> {
         let key = self.key()?;
-        let named = match key {
-            Expr::Call(call) => last_segment(&call.func).map(Trigger::Call),
-            Expr::Subscript(subscript) => last_segment(&subscript.value).map(Trigger::Subscript),
-            other => last_segment(other).map(Trigger::Name),
-        };
-        Some(named.unwrap_or(Trigger::Shape(std::mem::discriminant(key))))
+        if let Expr::StringLiteral(literal) = key {
+            return Some(Trigger::Text(literal.value.to_str().to_string()));
+        }
+        if let Some(name) = last_segment(key) {
+            return Some(Trigger::Name(name));
+        }
+        let kind = std::mem::discriminant(key);
+        let mut part = key;
+        while let Some(first) = head(part) {
+            if let Some(name) = last_segment(first) {
+                return Some(Trigger::Node(kind, name));
+            }
+            part = first;
+        }
+        Some(Trigger::Shape(kind))
     }
 
     /// The dotted name, if the pattern is nothing else.
     pub(crate) fn bare(&self) -> Option<&str> {
-        match self.unit.body() {
-            [Stmt::Expr(statement)] => self.dotted.get(&statement.value.range()).map(String::as_str),
-            _ => None,
-        }
+        self.bare.as_deref()
     }
 
     /// The metavariables the pattern binds.
