@@ -12,6 +12,9 @@
 //!
 //! What import statements bind counts for the last three rules only: a name that an import
 //! bound and later code used was right before the edit.
+//!
+//! A branch that an edit makes not taken leaves behind what it did the first time; only a run
+//! from the start undoes that.
 
 use ruff_text_size::TextSize;
 

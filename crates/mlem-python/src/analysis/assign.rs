@@ -38,19 +38,20 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes that the names of a target may stand for objects that an expression names.
-    pub(super) fn share(&mut self, target: &'a Expr, value: &'a Expr) {
+    /// The names whose objects an expression may give, to be asked before its targets are bound.
+    pub(super) fn sources_of(&mut self, value: &'a Expr) -> Vec<Symbol> {
         let mut sources = Vec::new();
         self.sources(value, &mut sources);
-        if sources.is_empty() {
-            return;
-        }
         if self.bodies.is_empty() {
             self.effects[self.unit].shares.extend(&sources);
         }
-        for index in 0..sources.len() {
-            let further = self.shared.get(&sources[index]).cloned().unwrap_or_default();
-            sources.extend(further);
+        self.same_object(sources)
+    }
+
+    /// Notes that the names of a target may stand for the objects of others.
+    pub(super) fn share(&mut self, target: &'a Expr, sources: &[Symbol]) {
+        if sources.is_empty() {
+            return;
         }
         let targets = match target {
             Expr::Tuple(tuple) => tuple.elts.as_slice(),

@@ -31,6 +31,8 @@ pub(crate) enum Access {
     /// Bound by an import statement.
     Import,
     Mutate,
+    /// A change that may not happen, or not to this object.
+    MayMutate,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -127,12 +129,14 @@ pub(crate) fn summarise(effects: &Effects, functions: &FxHashMap<Symbol, Vec<Fun
                 bound_otherwise.insert(location.name);
                 summary.binds.insert(location.name);
             }
-            Access::Mutate => {
+            Access::Mutate | Access::MayMutate => {
                 summary.mutates.insert(location.name);
                 if !event.own {
                     summary.targets.insert(location.name);
                 }
-                written_parts.insert(location);
+                if event.access == Access::Mutate {
+                    written_parts.insert(location);
+                }
             }
         }
         match summary.writes.iter_mut().find(|(written, _)| *written == location) {
@@ -171,7 +175,9 @@ fn expand(
             for event in &function.events {
                 // A global that this unit binds itself is most often bound before the call.
                 let own = event.own || definite.contains(&event.location.name);
-                events.push(Event { at, own, ..*event });
+                // The body, or the call, may stand in a branch.
+                let access = if event.access == Access::Mutate { Access::MayMutate } else { event.access };
+                events.push(Event { at, own, access, location: event.location });
             }
             for inner in &function.calls {
                 expand(inner, at, functions, definite, visited, events);

@@ -301,21 +301,44 @@ impl<'a> Pass<'a> {
     /// Notes a read or a change of a name, if it is a module-level one, and of the names that
     /// may stand for the same object.
     fn touch(&mut self, name: Symbol, part: Option<Symbol>, access: Access, at: TextSize) {
-        self.touch_one(name, part, access, at);
-        if access != Access::Mutate || self.shared.is_empty() {
+        if access != Access::Mutate {
+            self.touch_one(name, part, access, at);
             return;
         }
-        let mut same = self.shared.get(&name).cloned().unwrap_or_default();
-        same.extend(self.shared.iter().filter(|(_, others)| others.contains(&name)).map(|(other, _)| *other));
-        for other in same {
-            self.touch_one(other, part, access, at);
+        let certain = if self.scopes.in_branch() { Access::MayMutate } else { Access::Mutate };
+        self.touch_one(name, part, certain, at);
+        if self.shared.is_empty() {
+            return;
         }
+        for other in self.same_object(vec![name]) {
+            if other != name {
+                self.touch_one(other, part, Access::MayMutate, at);
+            }
+        }
+    }
+
+    /// All names that may stand for, or hold, an object of these.
+    fn same_object(&self, mut names: Vec<Symbol>) -> Vec<Symbol> {
+        let mut index = 0;
+        while index < names.len() {
+            let name = names[index];
+            let forward = self.shared.get(&name).into_iter().flatten().copied();
+            let back =
+                self.shared.iter().filter(|(_, others)| others.contains(&name)).map(|(other, _)| *other);
+            for other in forward.chain(back) {
+                if !names.contains(&other) {
+                    names.push(other);
+                }
+            }
+            index += 1;
+        }
+        names
     }
 
     fn touch_one(&mut self, name: Symbol, part: Option<Symbol>, access: Access, at: TextSize) {
         match self.scopes.lookup(name) {
             Some((_, scope)) if scope > 0 => {
-                if access == Access::Mutate
+                if matches!(access, Access::Mutate | Access::MayMutate)
                     && let Some(body) = self.bodies.last_mut()
                     && body.parameters.contains(&name)
                 {

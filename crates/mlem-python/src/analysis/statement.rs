@@ -92,21 +92,22 @@ impl<'a> Pass<'a> {
 
     fn assignment(&mut self, assign: &'a ast::StmtAssign) {
         let value = self.expression(&assign.value);
+        let sources = self.sources_of(&assign.value);
         for target in &assign.targets {
             // `a, b = x, y` keeps more than the type of a tuple: qualified names, too.
             if let (Expr::Tuple(targets), Expr::Tuple(values)) = (target, assign.value.as_ref())
                 && targets.elts.len() == values.elts.len()
                 && !targets.elts.iter().chain(&values.elts).any(Expr::is_starred_expr)
             {
-                for (target, expr) in targets.elts.iter().zip(&values.elts) {
-                    let value = self.facts[self.unit].get(&expr.range()).copied().unwrap_or_default();
+                for (target, value) in targets.elts.iter().zip(&values.elts) {
+                    let value = self.facts[self.unit].get(&value.range()).copied().unwrap_or_default();
                     self.assign(target, value);
-                    self.share(target, expr);
+                    self.share(target, &sources);
                 }
                 continue;
             }
             self.assign(target, value);
-            self.share(target, &assign.value);
+            self.share(target, &sources);
         }
     }
 
@@ -180,8 +181,9 @@ impl<'a> Pass<'a> {
     fn for_loop(&mut self, statement: &'a ast::StmtFor) {
         let iterable = self.expression(&statement.iter);
         let item = iterable.ty.and_then(|ty| self.item_type(ty));
+        let sources = self.sources_of(&statement.iter);
         self.assign(&statement.target, Value::of(item));
-        self.share(&statement.target, &statement.iter);
+        self.share(&statement.target, &sources);
         self.repeated(|pass| pass.body(&statement.body));
         self.body(&statement.orelse);
     }
