@@ -11,11 +11,13 @@ use crate::schema::RawRule;
 
 /// The rule files, one a library.
 const FILES: &[(&str, &str)] = &[
+    ("catboost.toml", include_str!("../rules/catboost.toml")),
     ("ipython.toml", include_str!("../rules/ipython.toml")),
     ("keras.toml", include_str!("../rules/keras.toml")),
     ("lightgbm.toml", include_str!("../rules/lightgbm.toml")),
     ("matplotlib.toml", include_str!("../rules/matplotlib.toml")),
     ("numpy.toml", include_str!("../rules/numpy.toml")),
+    ("other.toml", include_str!("../rules/other.toml")),
     ("pandas.toml", include_str!("../rules/pandas.toml")),
     ("python.toml", include_str!("../rules/python.toml")),
     ("scikit-learn.toml", include_str!("../rules/scikit-learn.toml")),
@@ -23,6 +25,8 @@ const FILES: &[(&str, &str)] = &[
     ("seaborn.toml", include_str!("../rules/seaborn.toml")),
     ("statsmodels.toml", include_str!("../rules/statsmodels.toml")),
     ("tensorflow.toml", include_str!("../rules/tensorflow.toml")),
+    ("torch.toml", include_str!("../rules/torch.toml")),
+    ("transformers.toml", include_str!("../rules/transformers.toml")),
     ("xgboost.toml", include_str!("../rules/xgboost.toml")),
 ];
 

@@ -1,5 +1,7 @@
 //! What the loader refuses, and how it says so.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use mlem_rules::Catalogue;
 
 const RULE: &str = r#"

@@ -2,6 +2,8 @@
 //! `expected.py` by the rules in `rules.txt`. Cells are separated by `# %%` lines. `BLESS=1` writes what comes out, to be read
 //! before it is committed.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! What a running kernel adds: its error and the types of its values.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use mlem_python::{Program, Unit};

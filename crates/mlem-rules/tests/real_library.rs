@@ -3,6 +3,8 @@
 //! Needs an interpreter with the libraries, named by MLEM_REAL_PYTHON. One process runs all
 //! snippets, so that a library is imported once.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

@@ -1,5 +1,7 @@
 //! Every rule's own example: `before` becomes exactly `after`, and `after` is left alone.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use mlem_python::{Program, Unit};
