@@ -173,12 +173,15 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let (run, replayed) = begin(&job, &path, &notebook, &mut sources, &shown)?;
     let mut recorder = Recorder::new(run);
     let static_fixes = statics::fix(&mut sources, &shown, catalogue, &pins, Permission::Safe);
+    let installs = statics::guard_installs(&mut sources, &shown);
     recorder.edits(None, &static_fixes.edits);
+    recorder.edits(None, &installs);
     for note in job.notes.iter().chain(&static_fixes.left_alone) {
         (job.progress)(Event::Note(note.clone()));
     }
     let mut edits = replayed;
     edits.extend(static_fixes.edits);
+    edits.extend(installs);
 
     let mut roots = Vec::new();
     if let Some(data) = job.data {

@@ -171,6 +171,24 @@ pub fn missing_path(ename: &str, evalue: &str) -> Option<String> {
         .filter(|path| !path.is_empty())
 }
 
+/// The edits that open a loose file beside an archive of several members, which pandas refuses to choose from
+/// (`Multiple files found in ZIP file`): `train.csv.zip` and `train.zip` give way to `train.csv` where it exists.
+pub fn rewrite_archive(unit: &Unit, files: &FileIndex) -> Option<(Edit, String)> {
+    let mut literals = Literals::default();
+    for statement in unit.body() {
+        literals.visit_stmt(statement);
+    }
+    literals.found.iter().find_map(|literal| {
+        let stem = literal.value.strip_suffix(".zip")?;
+        let loose = if stem.ends_with(".csv") { stem.to_owned() } else { format!("{stem}.csv") };
+        let found = files.resolve(&loose)?;
+        Some((
+            inside(unit, literal, found)?,
+            format!("`{}` holds several files; `{found}` lies beside it", literal.value),
+        ))
+    })
+}
+
 /// The edit that makes `unit` open `found` instead of `missing`: of the literal that says the whole path,
 /// or of the longest literal that is a folder part of it. `None` when no literal of this unit is part of the path.
 pub fn rewrite(unit: &Unit, missing: &str, found: &str) -> Option<Edit> {

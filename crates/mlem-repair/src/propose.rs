@@ -123,6 +123,30 @@ pub(crate) async fn proposals(
     }
     found.extend(data_path(knowledge.files, sources, &places, exception));
     found.extend(missing_distribution(knowledge.environment, exception));
+    found.extend(elsewhere(knowledge, sources, failure.cell, exception));
+    found
+}
+
+/// Rules that the error confirms at places other than the failing line: what a line stumbles over may have been
+/// made further up (`for name in os.listdir(folder)`), in the failing cell first, then in the cells before it.
+fn elsewhere(
+    knowledge: &Knowledge<'_>,
+    sources: &Sources,
+    failing: usize,
+    exception: &crate::diagnose::Exception,
+) -> Vec<Proposal> {
+    let program = sources.program();
+    let mut found = Vec::new();
+    for unit in (0..=failing).rev() {
+        let error =
+            LiveError { ename: exception.ename.clone(), evalue: exception.evalue.clone(), unit, lines: None };
+        let question =
+            Question { program: &program, target: knowledge.pins, error: Some(&error), types: None };
+        let findings = knowledge.catalogue.check(&question);
+        let confirmed =
+            findings.into_iter().filter(|finding| finding.unit == unit && finding.proof == Proof::Live);
+        found.extend(confirmed.filter_map(|finding| from_finding(finding, 0, &exception.signature())));
+    }
     found
 }
 
@@ -304,6 +328,12 @@ fn data_path(
     places: &[(usize, Option<usize>)],
     exception: &crate::diagnose::Exception,
 ) -> Option<Proposal> {
+    if exception.evalue.starts_with("Multiple files found in ZIP file") {
+        let (piece, _) = places.first()?;
+        let (program, unit) = sources.program_of(*piece);
+        let (edit, reason) = paths::rewrite_archive(&program.units()[unit], files)?;
+        return Some(path_proposal(vec![(*piece, vec![edit])], exception, reason));
+    }
     let missing = paths::missing_path(&exception.ename, &exception.evalue)?;
     let found = files.resolve(&missing)?;
     if found == missing {
@@ -318,18 +348,26 @@ fn data_path(
             if paths::is_platform_path(&missing) {
                 add_platform_literals(&mut edits, files, sources);
             }
-            return Some(Proposal {
-                edits,
-                install: Vec::new(),
-                source: EditSource::Path,
-                rule: None,
-                evidence: exception.signature(),
-                safety: "safe-with-evidence",
-                reason: format!("`{missing}` lies at `{found}`"),
-            });
+            return Some(path_proposal(edits, exception, format!("`{missing}` lies at `{found}`")));
         }
     }
     None
+}
+
+fn path_proposal(
+    edits: Vec<(usize, Vec<Edit>)>,
+    exception: &crate::diagnose::Exception,
+    reason: String,
+) -> Proposal {
+    Proposal {
+        edits,
+        install: Vec::new(),
+        source: EditSource::Path,
+        rule: None,
+        evidence: exception.signature(),
+        safety: "safe-with-evidence",
+        reason,
+    }
 }
 
 /// A notebook that was written for a platform names its folders in many places: all that resolve change together.

@@ -50,6 +50,54 @@ pub fn fix(
     fixes
 }
 
+/// Comments out the notebook's own install lines: its environment was built before the kernel started, and an
+/// install in the middle of a session changes libraries that are already loaded.
+pub fn guard_installs(sources: &mut Sources, notebook: &str) -> Vec<EditRecord> {
+    let mut records = Vec::new();
+    for piece in 0..sources.cells().len() {
+        let unit = Unit::cell(&sources.cells()[piece].current);
+        let source = unit.source();
+        let edits: Vec<Edit> = unit
+            .magics()
+            .iter()
+            .filter(|magic| installs(&source[magic.range.start().to_usize()..magic.range.end().to_usize()]))
+            .filter_map(|magic| {
+                let start = magic.range.start().to_usize();
+                let line = source[..start].rfind('\n').map_or(0, |at| at + 1);
+                let indent = &source[line..start];
+                // In a block something has to stand in its place; behind other code it is left alone.
+                let mark = if indent.is_empty() { "# " } else { "pass  # " };
+                indent.trim().is_empty().then(|| Edit::insertion(magic.range.start(), mark))
+            })
+            .collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let place = record_place(sources, piece, notebook);
+        if let Ok(change) = sources.apply(piece, &edits) {
+            let mut made = record(
+                place,
+                change,
+                None,
+                "the environment was built from the notebook's imports and install lines".into(),
+                Safety::Safe.as_str(),
+                "installing is done before the kernel starts".into(),
+            );
+            made.source = EditSource::Environment;
+            records.push(made);
+        }
+    }
+    records
+}
+
+/// `!pip install …`, `%pip install …`, `!conda install …`, `!{sys.executable} -m pip install …`.
+fn installs(magic: &str) -> bool {
+    let words: Vec<&str> = magic.trim_start_matches(['!', '%']).split_whitespace().collect();
+    words.iter().position(|word| *word == "install").is_some_and(|at| {
+        words[..at].iter().any(|word| ["pip", "pip2", "pip3", "conda", "mamba", "uv"].contains(word))
+    })
+}
+
 /// Where a piece's record says that it lies.
 pub fn record_place(sources: &Sources, piece: usize, notebook: &str) -> (String, Option<usize>) {
     match &sources.pieces()[piece].place {
@@ -259,4 +307,38 @@ fn fix_program(
     }
     left.reverse();
     fixes.left_alone.append(&mut left);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use mlem_notebook::Notebook;
+
+    use super::*;
+
+    fn sources(cell: &str) -> Sources {
+        Sources::new(&Notebook::from_script(cell, Path::new("a.py")))
+    }
+
+    #[test]
+    fn install_lines_become_comments() {
+        let guarded = |cell: &str| {
+            let mut sources = sources(cell);
+            guard_installs(&mut sources, "a.ipynb");
+            sources.cells()[0].current.clone()
+        };
+        assert_eq!(guarded("!pip install -q x==1\nimport x"), "# !pip install -q x==1\nimport x");
+        assert_eq!(guarded("%pip install x"), "# %pip install x");
+        assert_eq!(guarded("if True:\n    !pip3 install x"), "if True:\n    pass  # !pip3 install x");
+        assert_eq!(guarded("!ls install"), "!ls install");
+    }
+
+    #[test]
+    fn integers_of_python_2_are_divided_as_integers() {
+        let mut sources = sources("n = 7\nprint n / 2\nprint n / 2.0");
+        let pins = Pins { python: (3, 13), packages: Default::default() };
+        fix(&mut sources, "a.ipynb", Catalogue::shipped(), &pins, Permission::Safe);
+        assert_eq!(sources.cells()[0].current, "n = 7\nprint(n // 2)\nprint(n / 2.0)");
+    }
 }
