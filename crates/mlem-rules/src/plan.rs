@@ -186,9 +186,10 @@ fn apply_round(
     let mut left_out: Vec<usize> = Vec::new();
     loop {
         let number = |finding: &Finding| findings.iter().position(|other| std::ptr::eq(other, finding));
-        let planned = plan(findings, &|finding| {
+        let mut planned = plan(findings, &|finding| {
             filter(finding) && number(finding).is_none_or(|at| !left_out.contains(&at))
         });
+        import_once(program, &mut planned);
         if planned.applied.is_empty() {
             return None;
         }
@@ -220,6 +221,26 @@ fn apply_round(
             Some(at) => left_out.push(*at),
             None => return None,
         }
+    }
+}
+
+/// An import added to one cell serves the cells after it.
+fn import_once(program: &Program, plan: &mut Plan) {
+    let mut present: Vec<String> = Vec::new();
+    for (unit, edits) in &mut plan.edits {
+        if !program.units()[*unit].is_cell() {
+            continue;
+        }
+        for edit in edits.iter_mut().filter(|edit| is_import(edit) && edit.text.ends_with('\n')) {
+            let mut text = String::new();
+            for line in edit.text.lines().filter(|line| !present.iter().any(|known| known == line)) {
+                text.push_str(line);
+                text.push('\n');
+            }
+            present.extend(edit.text.lines().map(str::to_string));
+            edit.text = text;
+        }
+        edits.retain(|edit| !(edit.range.is_empty() && edit.text.is_empty()));
     }
 }
 
