@@ -85,14 +85,14 @@ fn one(file: &Path, detector: &Detector) -> Result<(Detected, Vec<Option<usize>>
         return Ok((detector.detect(&[Unit::module(&text)], folder), vec![None]));
     }
     let notebook = Notebook::read(file)?;
-    let (cells, units): (Vec<Option<usize>>, Vec<Unit>) = notebook
+    let (cells, sources): (Vec<Option<usize>>, Vec<&str>) = notebook
         .cells()
         .iter()
         .enumerate()
         .filter(|(_, cell)| cell.kind == CellKind::Code)
-        .map(|(index, cell)| (Some(index), Unit::cell(&cell.source)))
+        .map(|(index, cell)| (Some(index), cell.source.as_str()))
         .unzip();
-    Ok((detector.detect(&units, folder), cells))
+    Ok((detector.detect_sources(&sources, folder), cells))
 }
 
 fn document(file: &Path, detected: &Detected, cells: &[Option<usize>]) -> Value {
