@@ -88,14 +88,15 @@ fn inspect(
         .into_iter()
         .zip(&cells)
         .map(|(unit, cell)| {
-            let lifted = if python2 { lifted(&unit) } else { None };
+            let own = matches!(unit.syntax(), Syntax::Python2 { .. });
+            let lifted = if target.python.0 >= 3 && (python2 || own) { lifted(&unit) } else { None };
             let first = (1, 1);
             match (unit.syntax(), &lifted) {
                 (Syntax::Python2 { reasons }, Some((_, start))) => {
                     let message = format!("Python 2 syntax: {}", reasons.join(", "));
                     found.push(at(*cell, unit.position(*start), PYTHON2, message, true, Safety::Safe));
                 }
-                (Syntax::Python2 { .. }, None) if python2 => {
+                (Syntax::Python2 { .. }, None) if target.python.0 >= 3 => {
                     let message = "Python 2 syntax that cannot be lifted to Python 3".to_owned();
                     found.push(at(*cell, first, PYTHON2, message, false, Safety::Unsafe));
                 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use mlem_environment::{Environment, Probe};
 use mlem_kernel::Execution;
+use mlem_python::ast::Stmt;
+use mlem_python::{Program, Ranged, TextSize, Unit};
 use mlem_rules::{Catalogue, Pins};
 
 use crate::paths::FileIndex;
@@ -304,7 +306,7 @@ impl Repair<'_> {
             fresh = true;
         }
         let mut again =
-            if fresh { (0..=failure.cell).collect() } else { self.affected(&edited, failure.cell) };
+            if fresh { (0..=failure.cell).collect() } else { self.affected(&edited, failure, &before) };
         let mut ran = Vec::new();
         let mut outcome = self.rerun(session, &again, fresh, &mut ran).await?;
         let suspicious = |new: &Failure| new.cell < failure.cell || went_back(failure, new);
@@ -337,16 +339,22 @@ impl Repair<'_> {
     }
 
     /// The cells to run again, in order: edited ones before the failing cell, what depends on them, itself.
-    fn affected(&mut self, edited: &[usize], failing: usize) -> Vec<usize> {
+    /// `before` holds the text that failed.
+    fn affected(&mut self, edited: &[usize], failure: &Failure, before: &Sources) -> Vec<usize> {
+        let failing = failure.cell;
         let mut edited: Vec<usize> = edited.iter().copied().filter(|cell| *cell <= failing).collect();
         edited.extend(std::mem::take(&mut self.stale));
         edited.push(failing);
         edited.sort_unstable();
         edited.dedup();
-        let mut cells: BTreeSet<usize> =
-            self.sources.program().dependents(&edited, failing + 1).into_iter().collect();
+        let program = self.sources.program();
+        let units = match failed_statement(failure, before, &program) {
+            Some(at) => program.dependents_of_failure(&edited, failing, at),
+            None => program.dependents(&edited, failing),
+        };
+        let mut cells: BTreeSet<usize> = units.into_iter().filter(|cell| *cell < failing).collect();
         cells.insert(failing);
-        cells.into_iter().filter(|cell| *cell <= failing).collect()
+        cells.into_iter().collect()
     }
 
     async fn rerun(
@@ -420,6 +428,22 @@ impl Repair<'_> {
         self.attempts.push(attempt);
         self.edits.extend(edits);
     }
+}
+
+/// Where the statement of the failing cell that failed begins in the edited program: what stands above it has run.
+fn failed_statement(failure: &Failure, before: &Sources, program: &Program) -> Option<TextSize> {
+    let Cause::Exception { user_lines, .. } = &failure.cause else { return None };
+    let line = user_lines.iter().find(|(piece, _)| *piece == failure.cell).map(|(_, line)| *line)?;
+    let old = Unit::cell(&before.cells()[failure.cell].current);
+    let holds = |statement: &Stmt| {
+        let (first, last) = old.lines(statement.range());
+        (first..=last).contains(&line)
+    };
+    let index = old.body().iter().position(holds)?;
+    // Edits of the failing cell change statements in place or put imports above them.
+    let new = program.units()[failure.cell].body();
+    let index = (index + new.len()).checked_sub(old.body().len())?;
+    new.get(index).map(|statement| statement.start())
 }
 
 /// Whether the error lies on an earlier line of the same piece than before.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use mlem_python::ast::visitor::{Visitor, walk_expr};
 use mlem_python::ast::{Expr, Operator};
-use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_python2};
+use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_program, lift_python2};
 use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety};
 
 use crate::report::{EditRecord, EditSource};
@@ -115,14 +115,16 @@ fn lift(sources: &mut Sources, notebook: &str, target: &Pins, fixes: &mut Static
     // `print (a, b)` is legal in both languages and means different things: the notebook as a whole decides.
     let python2 = is_python2(&cells);
     let count = cells.len();
-    for (piece, unit) in cells.into_iter().chain(modules).enumerate() {
+    let lifts = lift_program(&cells).into_iter().zip(cells);
+    let lifts = lifts.chain(modules.into_iter().map(|unit| (lift_python2(&unit), unit)));
+    for (piece, (lift, unit)) in lifts.enumerate() {
         let own = matches!(unit.syntax(), Syntax::Python2 { .. });
         if !(own || python2 && piece < count) {
             continue;
         }
         let (path, cell) = record_place(sources, piece, notebook);
         let place = cell.map_or(path.clone(), |cell| format!("cell {cell}"));
-        let edits = match lift_python2(&unit) {
+        let edits = match lift {
             Ok(edits) if edits.is_empty() => continue,
             Ok(edits) => edits,
             Err(error) => {
