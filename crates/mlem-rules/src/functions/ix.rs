@@ -107,12 +107,12 @@ fn decide(
         return Decision::Unsure("not an indexer".to_string());
     };
     let name = |text: &str| Edit { range: indexer.attr.range, text: text.to_string() };
-    let row_part = part(program, unit, row);
-    let column_part = column.map(|column| part(program, unit, column));
+    let mut live = false;
+    let row_part = part(question, unit, row, &mut live);
+    let column_part = column.map(|column| part(question, unit, column, &mut live));
     if row_part == Part::Unclear || column_part == Some(Part::Unclear) {
         return Decision::Unsure("whether it is a label or a position is not known".to_string());
     }
-    let mut live = false;
     let mut axis = |attribute: &str, written: Axis| {
         if written != Axis::Unknown {
             return written;
@@ -166,14 +166,12 @@ fn looked_up(name: Edit, source: &str, frame: &Expr, part: &Expr, attribute: &st
     ]
 }
 
-fn part(program: &Program, unit: usize, expr: &Expr) -> Part {
+fn part(question: &Question, unit: usize, expr: &Expr, live: &mut bool) -> Part {
+    let mut part = |expr| part(question, unit, expr, live);
     match expr {
         Expr::Slice(slice) => {
-            let bounds: Vec<Part> = [&slice.lower, &slice.upper]
-                .into_iter()
-                .flatten()
-                .map(|bound| part(program, unit, bound))
-                .collect();
+            let bounds: Vec<Part> =
+                [&slice.lower, &slice.upper].into_iter().flatten().map(|bound| part(bound)).collect();
             match bounds.as_slice() {
                 [] => Part::All,
                 [first, rest @ ..] if rest.iter().all(|other| other == first) => *first,
@@ -186,7 +184,7 @@ fn part(program: &Program, unit: usize, expr: &Expr) -> Part {
         Expr::List(list) => {
             let mut parts = list.elts.iter().map(|element| match element {
                 Expr::BooleanLiteral(_) => Part::Label,
-                other => part(program, unit, other),
+                other => part(other),
             });
             match parts.next() {
                 Some(first) if parts.all(|other| other == first) => first,
@@ -212,17 +210,61 @@ fn part(program: &Program, unit: usize, expr: &Expr) -> Part {
             {
                 Part::Label
             }
-            _ => by_type(program, unit, expr),
+            _ => by_type(question, unit, expr, live),
         },
-        _ => by_type(program, unit, expr),
+        _ => by_type(question, unit, expr, live),
     }
 }
 
-fn by_type(program: &Program, unit: usize, expr: &Expr) -> Part {
-    match program.type_of(unit, expr) {
-        Some("str") => Part::Label,
-        Some("int") => Part::Integer,
+/// A name or another expression by its type: known from the source, or asked of the kernel.
+fn by_type(question: &Question, unit: usize, expr: &Expr, live: &mut bool) -> Part {
+    match question.program.type_of(unit, expr) {
+        Some("str") => return Part::Label,
+        Some("int") => return Part::Integer,
+        _ => {}
+    }
+    let source = question.program.units()[unit].source();
+    let found = match expr {
+        // What is asked must be free of calls, which could do something.
+        Expr::Name(_) | Expr::Attribute(_) => live_part(question, unit, &source[expr.range()]),
         _ => Part::Unclear,
+    };
+    *live |= found != Part::Unclear;
+    found
+}
+
+/// What the live kernel says that a value selects by: the type of a scalar, the dtype of an array.
+fn live_part(question: &Question, unit: usize, text: &str) -> Part {
+    let here = question.error.is_none_or(|error| error.unit == unit);
+    let Some(types) = question.types.filter(|_| here) else {
+        return Part::Unclear;
+    };
+    let classes_of = |expression: &str| -> Vec<String> {
+        let classes = types.type_of(expression).unwrap_or_default();
+        classes.iter().map(|class| class.rsplit('.').next().unwrap_or(class).to_owned()).collect()
+    };
+    let classes = classes_of(text);
+    let is = |names: &[&str]| classes.iter().any(|class| names.contains(&class.as_str()));
+    if is(&["str", "str_", "bool", "bool_", "Timestamp", "datetime", "DatetimeIndex", "PeriodIndex"]) {
+        return Part::Label;
+    }
+    if is(&["int", "long", "integer", "RangeIndex", "Int64Index"]) {
+        return Part::Integer;
+    }
+    if is(&["list", "tuple"]) {
+        return live_part(question, unit, &format!("{text}[0]"));
+    }
+    if !is(&["ndarray", "Series", "Index"]) {
+        return Part::Unclear;
+    }
+    // NumPy 1.25 gave each dtype a class of its own: Int64DType, BoolDType, StrDType, ObjectDType.
+    let dtype = classes_of(&format!("{text}.dtype")).into_iter().next().unwrap_or_default();
+    if ["Int", "UInt", "Long", "ULong"].iter().any(|kind| dtype.starts_with(kind)) {
+        Part::Integer
+    } else if dtype.ends_with("DType") || dtype.ends_with("Dtype") {
+        Part::Label
+    } else {
+        Part::Unclear
     }
 }
 
