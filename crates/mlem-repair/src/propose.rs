@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
 use mlem_environment::{Confidence, Distribution, Environment, Knowledge as Names, Probe};
@@ -200,9 +201,9 @@ async fn ask_rules(
             return rank(findings, program, error);
         }
         for expression in asked {
-            if !answers.known.contains_key(&expression) {
-                let answer = session.types_of(&expression, line).await;
-                answers.known.insert(expression, answer);
+            if let Entry::Vacant(unknown) = answers.known.entry(expression) {
+                let answer = session.types_of(unknown.key(), line).await;
+                unknown.insert(answer);
             }
         }
     }

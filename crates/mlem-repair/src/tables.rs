@@ -134,7 +134,8 @@ fn choose_submission(tables: &mut [Table], samples: &[(String, Vec<String>)]) {
         (columns.len() == 2 && columns[0].to_lowercase().ends_with("id"))
             .then(|| "it has an id column and one value column".to_owned())
     };
-    let reasons: [&dyn Fn(&Table) -> Option<String>; 3] = [&like_sample, &named, &shaped];
+    type Reason<'a> = &'a dyn Fn(&Table) -> Option<String>;
+    let reasons: [Reason<'_>; 3] = [&like_sample, &named, &shaped];
     for reason in reasons {
         let found: Vec<usize> = (0..tables.len()).filter(|i| reason(&tables[*i]).is_some()).collect();
         // Of several that fit, the one named `submission.csv` wins, then the last written by name order.

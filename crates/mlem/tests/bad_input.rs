@@ -1,5 +1,7 @@
 //! Bad input ends in one clear message, the documented exit code, and nothing half-written.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod support;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! `mlem check` and `mlem fix`, driven as a user does.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod support;
 
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 //! `mlem run` and `mlem modernize` on real kernels, driven as a user does.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod support;
 
 use std::fs;

@@ -44,11 +44,9 @@ pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
             }
         }
     }
-    if several {
-        if let Some(out) = &arguments.execution.out {
-            let summary = serde_json::json!({"schema": 1, "reports": reports});
-            results::write_summary(out, &summary)?;
-        }
+    if let Some(out) = arguments.execution.out.as_ref().filter(|_| several) {
+        let summary = serde_json::json!({"schema": 1, "reports": reports});
+        results::write_summary(out, &summary)?;
     }
     if arguments.execution.format == Format::Json {
         match &reports[..] {

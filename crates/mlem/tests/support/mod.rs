@@ -1,5 +1,5 @@
 //! What the end-to-end tests share: the built binary, a scratch folder, notebooks from cells.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, clippy::unwrap_used, reason = "test code, of which each binary uses a part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
