@@ -7,11 +7,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call::{Arguments, Callable};
 use crate::catalogue::Catalogue;
-use crate::condition::{Condition, has_type};
+use crate::condition::{Condition, Verdict, has_type};
 use crate::finding::{Finding, Fix};
 use crate::functions::{Context, assignments};
 use crate::index::Entry;
-use crate::judge::{Judgement, finding, is_confirmed, may_be_meant};
+use crate::judge::{Judgement, finding, is_confirmed, may_be_meant, undecided};
 use crate::moved::{self, MovedAlias, imported_names};
 use crate::pattern::{Bindings, head, names};
 use crate::rule::{Matcher, Rule, version_of};
@@ -528,7 +528,13 @@ impl<'q> Checker<'q> {
                 continue;
             };
             decided = true;
-            if !judgement.take(condition.decide(self.question, self.unit, expr)) {
+            let verdict = condition.decide(self.question, self.unit, expr);
+            if let Verdict::Unknown(reason) = &verdict
+                && rule.known.contains(name)
+            {
+                judgement.undecided = Some(reason.clone());
+            }
+            if !judgement.take(verdict) {
                 return None;
             }
         }
@@ -560,6 +566,9 @@ impl<'q> Checker<'q> {
         if let Some(mut found) = found {
             if let Some(message) = message {
                 found.message = message;
+            }
+            if let Some(reason) = judgement.undecided {
+                undecided(&mut found, reason);
             }
             self.findings.push(found);
         }

@@ -13,6 +13,8 @@ use crate::target::Question;
 pub(crate) struct Judgement {
     pub(crate) unknown: Option<String>,
     pub(crate) is_live: bool,
+    /// A condition of the rule's `known` that is not decided: not even the error stands for it.
+    pub(crate) undecided: Option<String>,
 }
 
 impl Judgement {
@@ -28,6 +30,12 @@ impl Judgement {
         }
         true
     }
+}
+
+/// A finding whose error is confirmed, but not the type that decides what the fix has to be.
+pub(crate) fn undecided(finding: &mut Finding, reason: String) {
+    finding.tentative = finding.fix.take();
+    finding.proof = Proof::Unproven(reason);
 }
 
 /// A rule that waits for its error has nothing to say without it.

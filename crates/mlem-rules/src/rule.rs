@@ -67,6 +67,8 @@ pub struct Rule {
     /// How the rule is shown to be true.
     pub proof: Demonstration,
     pub(crate) unknown: UnknownType,
+    /// Conditions that a live error does not stand for.
+    pub(crate) known: Vec<String>,
     pub(crate) matcher: Matcher,
     /// The file it is written in.
     pub(crate) file: &'static str,
@@ -159,6 +161,9 @@ impl Rule {
                 }
             },
         };
+        if let Some(name) = raw.known.iter().find(|name| !raw.conditions.contains_key(*name)) {
+            return Err(format!("known: `{name}` has no condition in `where`"));
+        }
         if raw.unknown == UnknownType::Error && (raw.evidence.is_none() || raw.error.is_none()) {
             return Err("unknown: `error` needs `evidence`, and `error` for the test".to_string());
         }
@@ -184,6 +189,7 @@ impl Rule {
             error: raw.error,
             proof,
             unknown: raw.unknown,
+            known: raw.known.clone(),
             matcher,
             file,
             compiled: OnceLock::new(),

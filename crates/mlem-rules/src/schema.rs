@@ -40,6 +40,8 @@ pub(crate) struct RawRule {
     #[serde(default)]
     pub(crate) unknown: UnknownType,
     pub(crate) error: Option<String>,
+    #[serde(default)]
+    pub(crate) known: Vec<String>,
 
     pub(crate) moved: Option<BTreeMap<String, String>>,
     #[serde(rename = "match")]

@@ -56,14 +56,19 @@ fn an_unknown_type_of_a_common_name_is_no_finding() {
 }
 
 #[test]
-fn a_matching_error_on_the_line_stands_for_the_types() {
+fn a_matching_error_proves_the_receiver_but_not_what_the_fix_depends_on() {
     let error = no_append(1, Some((2, 2)));
     let program = program(UNKNOWN);
+    // A Series in the place of `b` would want another fix, and the error says nothing of `b`.
     let findings = check(&program, Some(&error), None);
     assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].proof, Proof::Unproven("the type of `b` is not known".to_string()));
+    assert!(findings[0].fix.is_none() && findings[0].tentative.is_some());
+
+    let types = kernel(&[("b", FRAME)]);
+    let findings = check(&program, Some(&error), Some(&types));
     assert_eq!(findings[0].proof, Proof::Live);
-    let plan = plan(&findings, &Finding::is_applicable);
-    assert_eq!(plan.applied, [0]);
+    assert_eq!(plan(&findings, &Finding::is_applicable).applied, [0]);
 }
 
 #[test]
