@@ -393,11 +393,19 @@ fn number(text: &str) -> Value {
 }
 
 /// How many leading bytes of a string are neither a quote, a backslash nor a control character.
-/// Eight at a time: stored pictures make this the hottest loop of the crate.
+/// Stored pictures make this the hottest loop of the crate: blocks without any of them are told by a fold that
+/// compiles to vector instructions, the rest is looked at eight bytes at a time.
 fn plain_prefix(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     let mut at = 0;
+    let special = |found: u8, byte: &u8| found | u8::from(*byte < 0x20 || *byte == b'"' || *byte == b'\\');
+    while let Some(block) = bytes[at..].first_chunk::<64>() {
+        if block.iter().fold(0, special) != 0 {
+            break;
+        }
+        at += block.len();
+    }
     while let Some(chunk) = bytes[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         // "Has a zero byte" and "has a byte below n" of Bit Twiddling Hacks (S. E. Anderson).
