@@ -1,6 +1,5 @@
 //! The five examples come back with the numbers of their own time, on the real current libraries.
 #![cfg(feature = "real-library")]
-
 #![allow(clippy::unwrap_used, reason = "test code")]
 
 mod support;

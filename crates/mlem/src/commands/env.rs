@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use mlem_environment::{Detected, Detector, NeedKind, newest_releases};
+use mlem_environment::{Detected, Detector, Distribution, Evidence, NeedKind, Why, newest_releases};
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::Unit;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::arguments::{Detect, Env, EnvCommand, Format, Probe};
 use crate::console;
@@ -46,9 +47,9 @@ fn detect(arguments: &Detect) -> Result<ExitCode, Failure> {
     }
     match arguments.format {
         Format::Json => {
-            let notebooks: Vec<Value> =
+            let notebooks: Vec<Document<'_>> =
                 documents.iter().map(|(file, detected, cells)| document(file, detected, cells)).collect();
-            console::json(&json!({"schema": 1, "notebooks": notebooks}));
+            console::json(&Documents { schema: 1, notebooks });
         }
         Format::Text => {
             for (file, detected, _) in &documents {
@@ -95,28 +96,61 @@ fn one(file: &Path, detector: &Detector) -> Result<(Detected, Vec<Option<usize>>
     Ok((detector.detect_sources(&sources, folder), cells))
 }
 
-fn document(file: &Path, detected: &Detected, cells: &[Option<usize>]) -> Value {
-    let needs: Vec<Value> = detected
-        .needs
-        .iter()
-        .map(|need| {
-            let mut value = json!(need);
-            if let Some(object) = value.as_object_mut() {
-                object.remove("unit");
-                object.insert(
-                    "cell".into(),
-                    json!(need.unit.and_then(|unit| cells.get(unit).copied().flatten())),
-                );
-            }
-            value
-        })
-        .collect();
-    json!({
-        "path": file.display().to_string(),
-        "needs": needs,
-        "evidence": detected.evidence,
-        "notes": detected.notes,
-    })
+/// `env detect --format json`.
+#[derive(Serialize)]
+struct Documents<'a> {
+    schema: u32,
+    notebooks: Vec<Document<'a>>,
+}
+
+/// One file of `env detect --format json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    path: String,
+    needs: Vec<NeedDocument<'a>>,
+    evidence: &'a [Evidence],
+    notes: &'a [String],
+}
+
+/// A need with the cell that says so, counted among all cells.
+#[derive(Serialize)]
+struct NeedDocument<'a> {
+    import: Option<&'a str>,
+    distribution: Option<&'a Distribution>,
+    alternatives: &'a [Distribution],
+    specifier: &'a str,
+    kind: NeedKind,
+    why: Why,
+    optional: bool,
+    cell: Option<usize>,
+    line: usize,
+    file: Option<&'a Path>,
+    note: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+}
+
+fn document<'a>(file: &'a Path, detected: &'a Detected, cells: &[Option<usize>]) -> Document<'a> {
+    let needs = detected.needs.iter().map(|need| NeedDocument {
+        import: need.import.as_deref(),
+        distribution: need.distribution.as_ref(),
+        alternatives: &need.alternatives,
+        specifier: &need.specifier,
+        kind: need.kind,
+        why: need.why,
+        optional: need.optional,
+        cell: need.unit.and_then(|unit| cells.get(unit).copied().flatten()),
+        line: need.line,
+        file: need.file.as_deref(),
+        note: need.note.as_deref(),
+        url: need.url.as_deref(),
+    });
+    Document {
+        path: file.display().to_string(),
+        needs: needs.collect(),
+        evidence: &detected.evidence,
+        notes: &detected.notes,
+    }
 }
 
 fn probe(arguments: &Probe) -> Result<ExitCode, Failure> {
