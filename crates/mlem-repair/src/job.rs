@@ -173,7 +173,18 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let (run, replayed) = begin(&job, &path, &notebook, &mut sources, &shown)?;
     let mut recorder = Recorder::new(run);
     let static_fixes = statics::fix(&mut sources, &shown, catalogue, &pins, Permission::Safe);
-    let installs = statics::guard_installs(&mut sources, &shown);
+    let mut installs = statics::guard_installs(&mut sources, &shown);
+    let data = match job.data {
+        Some(data) => Some(
+            std::fs::canonicalize(data)
+                .map_err(|error| JobError::Io { path: data.display().to_string(), error })?,
+        ),
+        None => None,
+    };
+    let written = data.as_ref().map(|data| paths::written(&folder, data, &root));
+    if job.environment.version_of("google-colab").is_none() {
+        installs.extend(statics::leave_colab(&mut sources, &shown, written.as_deref()));
+    }
     recorder.edits(None, &static_fixes.edits);
     recorder.edits(None, &installs);
     for note in job.notes.iter().chain(&static_fixes.left_alone) {
@@ -184,10 +195,8 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     edits.extend(installs);
 
     let mut roots = Vec::new();
-    if let Some(data) = job.data {
-        let data = std::fs::canonicalize(data)
-            .map_err(|error| JobError::Io { path: data.display().to_string(), error })?;
-        roots.push(Root { written: paths::written(&folder, &data, &root), folder: data });
+    if let (Some(folder), Some(written)) = (data, written) {
+        roots.push(Root { folder, written });
     }
     roots.push(Root { written: paths::written(&folder, &root, &root), folder: root.clone() });
     let mut repair = Repair {

@@ -4,6 +4,7 @@
 //! clean proof run. [`run_notebook`] runs one as it is. Both work on a [`scratch`] copy and write nothing of the
 //! user's; [`results`] writes what they found.
 
+mod colab;
 pub mod diagnose;
 mod imports;
 pub mod inspect;

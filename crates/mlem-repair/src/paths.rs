@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use mlem_python::ast::visitor::{Visitor, walk_expr};
-use mlem_python::ast::{Expr, StringLiteral};
-use mlem_python::{Edit, Ranged, Unit};
+use mlem_python::ast::{Expr, Operator, Stmt, StringLiteral};
+use mlem_python::{Edit, Program, Ranged, Unit};
 use walkdir::WalkDir;
 
 /// Where notebooks of the big platforms keep their data; what follows is a data set's name or a file.
@@ -169,6 +169,74 @@ pub fn missing_path(ename: &str, evalue: &str) -> Option<String> {
         .or_else(|| evalue.strip_prefix("File ").and_then(|rest| rest.split(" does not exist").next()))
         .map(|path| path.trim().to_owned())
         .filter(|path| !path.is_empty())
+}
+
+/// The edit of a folder that is left over from an `os.walk` loop (`for dirname, _, names in os.walk(…)`, then
+/// `dirname + '/train.csv'`): which folder came last depends on the machine, so the found one is written out.
+pub fn rewrite_walked_folder(program: &Program, unit: usize, missing: &str, found: &str) -> Option<Edit> {
+    let mut finder = Walked { program, unit, missing, found, edit: None };
+    for statement in program.units()[unit].body() {
+        finder.visit_stmt(statement);
+    }
+    finder.edit
+}
+
+struct Walked<'a> {
+    program: &'a Program,
+    unit: usize,
+    missing: &'a str,
+    found: &'a str,
+    edit: Option<Edit>,
+}
+
+impl Walked<'_> {
+    /// `name` and the text joined to it, as `joined` parts of the missing path.
+    fn consider(&mut self, name: &Expr, rest: &str) {
+        let Expr::Name(folder) = name else { return };
+        let walked = is_walked(self.program, folder.id.as_str()) && self.missing.ends_with(rest);
+        let Some(head) = self.found.strip_suffix(rest.trim_start_matches('/')).filter(|_| walked) else {
+            return;
+        };
+        let head = head.trim_end_matches('/');
+        let head = if head.is_empty() { "." } else { head };
+        if !head.contains(['\'', '\\']) {
+            self.edit = Some(Edit::replacement(name.range(), format!("'{head}'")));
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Walked<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::BinOp(sum) if sum.op == Operator::Add => {
+                if let Expr::StringLiteral(rest) = &*sum.right {
+                    self.consider(&sum.left, rest.value.to_str());
+                }
+            }
+            Expr::Call(call)
+                if self.program.qualified_name(self.unit, &call.func) == Some("os.path.join") =>
+            {
+                if let [name, Expr::StringLiteral(rest)] = &*call.arguments.args {
+                    self.consider(name, rest.value.to_str());
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// Whether a name is the folder of some `for name, _, _ in os.walk(…)`.
+fn is_walked(program: &Program, name: &str) -> bool {
+    program.units().iter().enumerate().any(|(unit, parsed)| {
+        parsed.body().iter().any(|statement| {
+            let Stmt::For(walk) = statement else { return false };
+            let (Expr::Tuple(targets), Expr::Call(call)) = (&*walk.target, &*walk.iter) else { return false };
+            let is_folder =
+                matches!(targets.elts.first(), Some(Expr::Name(first)) if first.id.as_str() == name);
+            is_folder && program.qualified_name(unit, &call.func) == Some("os.walk")
+        })
+    })
 }
 
 /// The edits that open a loose file beside an archive of several members, which pandas refuses to choose from
@@ -353,6 +421,16 @@ mod tests {
             Some("a = os.path.join('data/x', f)")
         );
         assert_eq!(apply("a = open(f)", "../input/train.csv", "data/train.csv"), None);
+    }
+
+    #[test]
+    fn a_folder_left_over_from_a_walk_is_written_out() {
+        let cell = "import os\nfor d, _, names in os.walk('../input'):\n    pass\na = open(d + '/train.csv')";
+        let program = Program::new(vec![Unit::cell(cell)]);
+        let edit = rewrite_walked_folder(&program, 0, "../input/x/train.csv", "data/y/train.csv").unwrap();
+        assert_eq!(&cell[edit.range], "d");
+        assert_eq!(edit.text, "'data/y'");
+        assert!(rewrite_walked_folder(&program, 0, "other.csv", "data/other.csv").is_none());
     }
 
     #[test]

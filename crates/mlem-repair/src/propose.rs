@@ -122,7 +122,12 @@ pub(crate) async fn proposals(
             });
         }
     }
-    found.extend(data_path(knowledge.files, sources, &places, exception));
+    let data = data_path(knowledge.files, sources, &places, exception).or_else(|| {
+        // What the notebook itself unpacked lies in its working folder, in other folders than it thinks.
+        let root = paths::Root { folder: session.scratch().folder(), written: ".".into() };
+        data_path(&FileIndex::of(&[root]), sources, &places, exception)
+    });
+    found.extend(data);
     found.extend(missing_distribution(knowledge.environment, exception));
     found.extend(elsewhere(knowledge, sources, failure.cell, exception));
     found
@@ -350,6 +355,13 @@ fn data_path(
                 add_platform_literals(&mut edits, files, sources);
             }
             return Some(path_proposal(edits, exception, format!("`{missing}` lies at `{found}`")));
+        }
+    }
+    for (piece, _) in places {
+        let (program, unit) = sources.program_of(*piece);
+        if let Some(edit) = paths::rewrite_walked_folder(&program, unit, &missing, found) {
+            let reason = format!("`{missing}` lies at `{found}`; the folder was left over from a walk");
+            return Some(path_proposal(vec![(*piece, vec![edit])], exception, reason));
         }
     }
     None

@@ -50,6 +50,27 @@ pub fn fix(
     fixes
 }
 
+/// Takes Colab's own idioms out; `data` is the data folder as the notebook writes it.
+pub fn leave_colab(sources: &mut Sources, notebook: &str, data: Option<&str>) -> Vec<EditRecord> {
+    let mut records = Vec::new();
+    for (piece, edits) in crate::colab::edits(&sources.program(), data) {
+        let place = record_place(sources, piece, notebook);
+        if let Ok(change) = sources.apply(piece, &edits) {
+            let mut made = record(
+                place,
+                change,
+                None,
+                "google.colab exists only on Colab".into(),
+                Safety::Safe.as_str(),
+                "what Colab mounts or uploads lies in the data folder".into(),
+            );
+            made.source = EditSource::Environment;
+            records.push(made);
+        }
+    }
+    records
+}
+
 /// Comments out the notebook's own install lines: its environment was built before the kernel started, and an
 /// install in the middle of a session changes libraries that are already loaded.
 pub fn guard_installs(sources: &mut Sources, notebook: &str) -> Vec<EditRecord> {

@@ -189,6 +189,35 @@ fn data_is_found_under_the_named_folder_or_reported_missing() {
 }
 
 #[test]
+fn colab_and_unpacked_archives_lead_to_the_files() {
+    let place = Place::new();
+    place.write("input/a.csv", "x\n1\n");
+    place.notebook(
+        "colab.ipynb",
+        &[
+            "!pip install something\nfrom google.colab import drive, files\ndrive.mount('/content/drive')",
+            "print(open('/content/drive/My Drive/a.csv').read())",
+            "uploaded = files.upload()\nprint(sorted(uploaded))",
+        ],
+    );
+    let ran = mlem(&place, &["modernize", "colab.ipynb", "--data", "input"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let modern = place.json("colab.mlem/colab.ipynb");
+    assert_eq!(modern["cells"][2]["outputs"][0]["text"], json!(["['a.csv']\n"]));
+
+    place.notebook("zip.ipynb", &[
+        "import zipfile\nwith zipfile.ZipFile('t.zip', 'w') as archive:\n    archive.writestr('train/train/1.txt', 'one')\nzipfile.ZipFile('t.zip').extractall('.')",
+        "print(open('train/1.txt').read())",
+    ]);
+    let ran = mlem(&place, &["modernize", "zip.ipynb"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(
+        place.json("zip.mlem/zip.ipynb")["cells"][1]["source"],
+        "print(open('train/train/1.txt').read())"
+    );
+}
+
+#[test]
 fn in_place_keeps_a_backup_and_failure_changes_nothing() {
     let place = Place::new();
     place.notebook("old.ipynb", &["import helper\nprint helper.go()"]);
