@@ -6,7 +6,7 @@ use mlem_python::{Edit, Program, Ranged, TextRange};
 
 /// Edits by unit that take `google.colab` out of `program`, with what each is for. Uploads are read from `data`, as a
 /// notebook would write that folder; without it they are left for the run to fail on.
-pub fn edits(program: &Program, data: Option<&str>) -> Vec<(usize, Vec<Edit>)> {
+pub(crate) fn edits(program: &Program, data: Option<&str>) -> Vec<(usize, Vec<Edit>)> {
     let mut all = Vec::new();
     for (unit, parsed) in program.units().iter().enumerate() {
         let mut edits = Vec::new();

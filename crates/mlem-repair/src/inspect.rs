@@ -115,8 +115,10 @@ fn inspect(
         ruled.push((finding.unit, finding.range));
         let position = program.units()[finding.unit].position(finding.range.start());
         let message = match &finding.proof {
-            Proof::Unproven(reason) => format!("{}: {reason}", finding.message),
-            Proof::Proven | Proof::Live => finding.message.clone(),
+            Proof::Unproven(reason) if !finding.message.contains(reason.as_str()) => {
+                format!("{}: {reason}", finding.message)
+            }
+            _ => finding.message.clone(),
         };
         let fixable = finding.any_fix().is_some();
         found.push(at(cells[finding.unit], position, &finding.rule.id, message, fixable, finding.safety));

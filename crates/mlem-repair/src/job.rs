@@ -96,6 +96,14 @@ pub enum JobError {
         /// Its language.
         language: String,
     },
+    /// A script where a notebook is wanted.
+    #[error(
+        "{path}: only notebooks (.ipynb) are modernized; `mlem fix` fixes .py files and `mlem run` runs them"
+    )]
+    Script {
+        /// The file.
+        path: String,
+    },
     /// Nothing to run.
     #[error("{path}: the notebook has no code cells")]
     NoCode {
@@ -123,6 +131,9 @@ pub enum JobError {
 /// # Errors
 /// [`JobError::Notebook`], [`JobError::Language`] or [`JobError::NoCode`].
 pub fn read_runnable(path: &Path) -> Result<Notebook, JobError> {
+    if path.extension().is_some_and(|extension| extension == "py") {
+        return Err(JobError::Script { path: path.display().to_string() });
+    }
     let notebook = Notebook::read(path)?;
     let shown = path.display().to_string();
     if let mlem_notebook::Language::Other(language) = notebook.language() {
@@ -170,7 +181,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let pins = pins(job.environment);
     let catalogue = Catalogue::shipped();
 
-    let (run, replayed) = begin(&job, &path, &notebook, &mut sources, &shown)?;
+    let Begun { run, resumed } = begin(&job, &path, &notebook)?;
     let mut recorder = Recorder::new(run);
     let static_fixes = statics::fix(&mut sources, &shown, catalogue, &pins, Permission::Safe);
     let mut installs = statics::guard_installs(&mut sources, &shown);
@@ -185,14 +196,27 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     if job.environment.version_of("google-colab").is_none() {
         installs.extend(statics::leave_colab(&mut sources, &shown, written.as_deref()));
     }
-    recorder.edits(None, &static_fixes.edits);
-    recorder.edits(None, &installs);
+    // The static stage gives the same again, so an interrupted run has recorded it already.
+    let mut replayed = Vec::new();
+    match &resumed {
+        Some(recorded) => {
+            replayed = replay(recorded, &mut sources, &shown);
+            let count = replayed.len();
+            (job.progress)(Event::Note(format!(
+                "going on with an interrupted run, {count} live changes kept"
+            )));
+        }
+        None => {
+            recorder.edits(None, &static_fixes.edits);
+            recorder.edits(None, &installs);
+        }
+    }
     for note in job.notes.iter().chain(&static_fixes.left_alone) {
         (job.progress)(Event::Note(note.clone()));
     }
-    let mut edits = replayed;
-    edits.extend(static_fixes.edits);
+    let mut edits = static_fixes.edits;
     edits.extend(installs);
+    edits.append(&mut replayed);
 
     let mut roots = Vec::new();
     if let (Some(folder), Some(written)) = (data, written) {
@@ -203,7 +227,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
         environment: job.environment.clone(),
         cache: &job.options.cache,
         catalogue,
-        pins: &pins,
+        pins,
         probe: job.probe,
         files: FileIndex::of(&roots),
         path: &path,
@@ -230,8 +254,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     if let Some(error) = repair.recorder.refused() {
         return Err(error.into());
     }
-    let context =
-        Context { name: &job.notebook.display().to_string(), shown: &shown, environment: job.environment };
+    let context = Context { name: &job.notebook.display().to_string(), shown: &shown };
     let reference = Notebook::read(job.notebook)?;
     let mut finished =
         conclude(repair, ending, notebook, reference, &context, static_fixes.left_alone, job.notes).await;
@@ -240,16 +263,15 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     Ok(finished)
 }
 
-/// Begins a run in the ledger, or takes up an interrupted one: its edits are replayed onto `sources`.
-#[expect(clippy::type_complexity, reason = "a ledger with its run, and the replayed edits")]
-fn begin<'l>(
-    job: &Job<'l>,
-    path: &Path,
-    notebook: &Notebook,
-    sources: &mut Sources,
-    shown: &str,
-) -> Result<(Option<(&'l Ledger, RunId)>, Vec<EditRecord>), JobError> {
-    let Some(ledger) = job.ledger else { return Ok((None, Vec::new())) };
+/// A run in the ledger, and what an interrupted one had recorded.
+struct Begun<'l> {
+    run: Option<(&'l Ledger, RunId)>,
+    resumed: Option<Vec<mlem_ledger::Edit>>,
+}
+
+/// Begins a run in the ledger, or takes up an interrupted one.
+fn begin<'l>(job: &Job<'l>, path: &Path, notebook: &Notebook) -> Result<Begun<'l>, JobError> {
+    let Some(ledger) = job.ledger else { return Ok(Begun { run: None, resumed: None }) };
     let options = serde_json::json!({
         "cell_timeout": job.options.session.cell_timeout.map(|limit| limit.as_secs_f64()),
         "timeout": job.options.notebook_timeout.map(|limit| limit.as_secs_f64()),
@@ -272,8 +294,7 @@ fn begin<'l>(
         };
         if let Some(state) = ledger.find_resumable(&key)? {
             ledger.take_over(&state.run.id)?;
-            let edits = replay(&state.edits, sources, shown);
-            return Ok((Some((ledger, state.run.id)), edits));
+            return Ok(Begun { run: Some((ledger, state.run.id)), resumed: Some(state.edits) });
         }
     }
     let run = ledger.begin_run(&NewRun {
@@ -283,13 +304,14 @@ fn begin<'l>(
         environment: Some(&environment),
         options: &options,
     })?;
-    Ok((Some((ledger, run)), Vec::new()))
+    Ok(Begun { run: Some((ledger, run)), resumed: None })
 }
 
-/// Applies recorded edits in their order; stops at the first whose lines do not stand there any more.
+/// Applies the recorded edits of kept attempts in their order; stops at the first whose lines do not stand there any
+/// more.
 fn replay(recorded: &[mlem_ledger::Edit], sources: &mut Sources, shown: &str) -> Vec<EditRecord> {
     let mut edits = Vec::new();
-    for edit in recorded.iter().filter(|edit| edit.active) {
+    for edit in recorded.iter().filter(|edit| edit.active && edit.attempt.is_some()) {
         let place = match &edit.place {
             mlem_ledger::Place::Cell(cell) => Place::Cell(*cell),
             mlem_ledger::Place::File(path) => Place::Module(path.clone()),
@@ -320,7 +342,10 @@ fn replay(recorded: &[mlem_ledger::Edit], sources: &mut Sources, shown: &str) ->
             after: change.after,
             evidence: edit.evidence.clone().unwrap_or_default(),
             safety: edit.safety.clone().unwrap_or_default(),
-            reason: "made before the run was interrupted".into(),
+            reason: match edit.rule.as_deref().and_then(|id| Catalogue::shipped().rule(id)) {
+                Some(rule) => rule.summary.clone(),
+                None => "made before the run was interrupted".into(),
+            },
         });
     }
     edits
@@ -329,7 +354,6 @@ fn replay(recorded: &[mlem_ledger::Edit], sources: &mut Sources, shown: &str) ->
 struct Context<'a> {
     name: &'a str,
     shown: &'a str,
-    environment: &'a Environment,
 }
 
 async fn conclude(
@@ -358,6 +382,7 @@ async fn conclude(
             let info = session.kernel().info();
             notebook.set_kernel(kernelspec(), info.language_info.clone());
             notes.extend(session.kernel().confinement().missing.iter().cloned());
+            notes.push(crate::scratch::UNCONFINED.to_owned());
             tables = before.tables(&session.scratch().folder(), true);
             let log_path = session.log().to_owned();
             let (scratch, _) = session.finish().await;
@@ -383,8 +408,8 @@ async fn conclude(
         notebook: context.name.to_owned(),
         verdict: verdict.as_str().to_owned(),
         reason,
-        python: version(context.environment),
-        packages: context.environment.packages.clone(),
+        python: version(&repair.environment),
+        packages: repair.environment.packages.clone(),
         edits: std::mem::take(&mut repair.edits),
         attempts: std::mem::take(&mut repair.attempts),
         cells_total: notebook.cells().len(),
@@ -400,7 +425,11 @@ async fn conclude(
             .map(|failure| error_record(failure, sources, context.shown)),
         remaining_error: remaining,
         outputs,
-        left_alone,
+        left_alone: {
+            let mut left = left_alone;
+            left.extend(statics::remaining(sources, context.shown, Catalogue::shipped(), &repair.pins));
+            left
+        },
         notes,
         tables,
     };
@@ -476,12 +505,15 @@ pub(crate) fn error_record(failure: &Failure, sources: &Sources, shown: &str) ->
 /// The verdict for a failure that nothing helped, and what a person can do about it.
 pub(crate) fn stop_reason(failure: &Failure, sources: &Sources, files: &FileIndex) -> (Verdict, String) {
     let exception = match &failure.cause {
-        Cause::Timeout(limit) => {
-            let advice = "raise `--cell-timeout` or `--timeout`";
+        Cause::Timeout { limit, whole: false } => {
+            let seconds = limit.as_secs_f64();
             return (
                 Verdict::Timeout,
-                format!("a cell ran longer than {:.0} s; {advice}", limit.as_secs_f64()),
+                format!("a cell ran longer than {seconds:.0} s; raise `--cell-timeout`"),
             );
+        }
+        Cause::Timeout { whole: true, .. } => {
+            return (Verdict::Timeout, "the notebook's time was used up; raise `--timeout`".into());
         }
         Cause::Death(Death::OutOfMemory { .. }) => {
             return (
@@ -516,6 +548,9 @@ pub(crate) fn stop_reason(failure: &Failure, sources: &Sources, files: &FileInde
             Verdict::MissingInput,
             format!("{name} is missing: {place}; give its folder with `--data DIR`{all}"),
         );
+    }
+    if exception.ename.ends_with("MemoryError") {
+        return (Verdict::OutOfMemory, "the notebook ran out of memory; give it more with `--memory`".into());
     }
     if exception.ename == "ModuleNotFoundError" {
         return (

@@ -61,7 +61,7 @@ pub(crate) struct Repair<'a> {
     /// Where environments are built.
     pub(crate) cache: &'a Path,
     pub(crate) catalogue: &'static Catalogue,
-    pub(crate) pins: &'a Pins,
+    pub(crate) pins: Pins,
     pub(crate) probe: Option<Probe>,
     pub(crate) files: FileIndex,
     pub(crate) path: &'a Path,
@@ -141,7 +141,10 @@ impl Repair<'_> {
             }
         }
         // The loop above runs at least once and ends it by returning or by setting the failure.
-        Ok(Ending::Stuck(last_failure.unwrap_or(Failure { cell: 0, cause: Cause::Timeout(Duration::ZERO) })))
+        Ok(Ending::Stuck(
+            last_failure
+                .unwrap_or(Failure { cell: 0, cause: Cause::Timeout { limit: Duration::ZERO, whole: true } }),
+        ))
     }
 
     async fn session(&self) -> Result<Session, SessionError> {
@@ -223,7 +226,7 @@ impl Repair<'_> {
             seen.insert(failure.signature());
             let mut knowledge = Knowledge {
                 catalogue: self.catalogue,
-                pins: self.pins,
+                pins: &self.pins,
                 environment: &self.environment,
                 probe: self.probe.as_mut(),
                 files: &self.files,
@@ -295,7 +298,11 @@ impl Repair<'_> {
                 self.cache,
                 &mut |_| {},
             ) {
-                Ok(environment) => self.environment = environment,
+                Ok(environment) => {
+                    self.environment = environment;
+                    // The rules of what is installed now apply from here on.
+                    self.pins = crate::job::pins(&self.environment);
+                }
                 Err(error) => {
                     self.conclude(proposal, failure, &[], &format!("refused: {error}"), &[], started);
                     return Ok(Trial::RolledBack);

@@ -96,10 +96,13 @@ pub(crate) async fn proposals(
         let in_cells = *piece < sources.cells().len();
         let findings = ask_rules(knowledge, &program, &error, (&mut *session, *line)).await;
         let base = if in_cells { 0 } else { *piece };
+        found.extend(together(&findings, &program, &error, base, &exception.signature()));
         found.extend(
             findings.into_iter().filter_map(|finding| from_finding(finding, base, &exception.signature())),
         );
     }
+    // A distribution that can be had is better than an import taken out.
+    found.extend(missing_distribution(knowledge.environment, exception));
     for (piece, line) in &places {
         let Some(line) = line else { continue };
         let (program, unit) = sources.program_of(*piece);
@@ -128,7 +131,6 @@ pub(crate) async fn proposals(
         data_path(&FileIndex::of(&[root]), sources, &places, exception)
     });
     found.extend(data);
-    found.extend(missing_distribution(knowledge.environment, exception));
     found.extend(elsewhere(knowledge, sources, failure.cell, exception));
     found
 }
@@ -230,6 +232,31 @@ fn rank(findings: Vec<Finding>, program: &Program, error: &LiveError) -> Vec<Fin
         .collect();
     findings.sort_by_key(key);
     findings
+}
+
+/// One proposal for all places of one rule on the failing lines: after one of them alone the same error would come
+/// again from the same line, which looks like no progress.
+fn together(
+    findings: &[Finding],
+    program: &Program,
+    error: &LiveError,
+    base: usize,
+    signature: &str,
+) -> Option<Proposal> {
+    let here = |finding: &&Finding| {
+        let (first, last) = program.units()[finding.unit].lines(finding.range);
+        finding.unit == error.unit && error.lines.is_some_and(|(from, to)| first <= to && last >= from)
+    };
+    let first = findings.iter().find(here)?;
+    let same: Vec<Finding> =
+        findings.iter().filter(here).filter(|each| each.rule.id == first.rule.id).cloned().collect();
+    if same.len() < 2 {
+        return None;
+    }
+    let planned = mlem_rules::plan(&same, &|finding| finding.fix.is_some());
+    let mut proposal = from_finding(first.clone(), base, signature)?;
+    proposal.edits = planned.edits.into_iter().map(|(unit, edits)| (base + unit, edits)).collect();
+    Some(proposal)
 }
 
 fn from_finding(finding: Finding, base: usize, error: &str) -> Option<Proposal> {

@@ -79,7 +79,15 @@ pub fn write_modernized(result: &Modernized, name: &str, folder: &Path) -> Resul
     write(&folder.join("report.json"), &json(&result.report))
 }
 
-/// Replaces the notebook and its changed modules, after copying the old ones to `folder/backup/`.
+/// Whether writing `name` into `folder` would overwrite the input itself.
+pub fn is_own_folder(input: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let own = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    real(own).is_some() && real(own) == real(folder)
+}
+
+/// Replaces the notebook and its changed modules, after copying the old ones to `folder/backup/` (or `backup-2/` …:
+/// an earlier backup is never overwritten).
 ///
 /// # Errors
 /// When a file cannot be written; the originals are in the backup by then.
@@ -91,9 +99,18 @@ pub fn write_in_place(result: &Modernized, notebook: &Path, folder: &Path) -> Re
         .collect();
     let name = PathBuf::from(notebook.file_name().unwrap_or_default());
     targets.push((notebook.to_owned(), name, result.notebook.to_text().into_bytes()));
+    targets.retain(|(target, _, bytes)| fs::read(target).ok().as_ref() != Some(bytes));
+    let backup = (1..)
+        .map(
+            |number| {
+                if number == 1 { folder.join("backup") } else { folder.join(format!("backup-{number}")) }
+            },
+        )
+        .find(|backup| !backup.exists())
+        .unwrap_or_else(|| folder.join("backup"));
     for (target, name, _) in &targets {
         let original = at(target, fs::read(target))?;
-        write(&folder.join("backup").join(name), &original)?;
+        write(&backup.join(name), &original)?;
     }
     for (target, _, bytes) in &targets {
         at(target, write_atomic(target, bytes))?;

@@ -135,7 +135,7 @@ pub async fn run_notebook(
         let status = match run.failure.as_ref().map(|failure| &failure.cause) {
             None => "ok",
             Some(Cause::Exception { .. }) => "error",
-            Some(Cause::Timeout(_)) => "timeout",
+            Some(Cause::Timeout { .. }) => "timeout",
             Some(Cause::Death(_)) => "died",
         };
         cells.push(CellTime { cell: cell.0, status: status.into(), seconds: run.execution.seconds });
@@ -155,11 +155,16 @@ pub async fn run_notebook(
         notebook.set_kernel(crate::job::kernelspec(), info.language_info.clone());
     }
     let (verdict, reason) = match (&stop, errors.len()) {
+        (Some(failure), _) if matches!(failure.cause, Cause::Exception { .. }) => {
+            let first = failure.signature().lines().next().unwrap_or_default().to_owned();
+            (Verdict::Error, format!("stopped at `{first}`; `mlem modernize` tries to repair it"))
+        }
         (Some(failure), _) => crate::job::stop_reason(failure, &sources, &crate::paths::FileIndex::of(&[])),
         (None, 0) => (Verdict::Runs, "every cell ran".to_owned()),
         (None, count) => (Verdict::Error, format!("{count} cells failed")),
     };
-    let notes = session.kernel().confinement().missing.clone();
+    let mut notes = session.kernel().confinement().missing.clone();
+    notes.push(crate::scratch::UNCONFINED.to_owned());
     let folder = session.scratch().folder();
     let tables = before.tables(&folder, stop.is_none() && errors.is_empty());
     let log_path = session.log().to_owned();
@@ -218,7 +223,7 @@ pub async fn run_script(
     } else if finished.exit.success() {
         (Verdict::Runs, "the script ran".to_owned())
     } else {
-        (Verdict::Error, format!("the script ended with {}", finished.exit.death))
+        (Verdict::Error, format!("the script {}", finished.exit.death))
     };
     let errors = match verdict {
         Verdict::Runs => Vec::new(),

@@ -7,6 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
+/// What is said of every run: the copy protects relative paths only.
+pub const UNCONFINED: &str =
+    "the notebook ran on a copy of its folder, but absolute paths and linked folders lead to the real files";
 /// Files above this size are linked, not copied: data sets are read, and copying them would cost minutes.
 /// `fs::copy` shares the blocks on file systems that can (`copy_file_range`), so that most copies cost nothing.
 const COPY_LIMIT_BYTES: u64 = 1 << 30;
@@ -97,7 +100,15 @@ impl Scratch {
             if kind.is_dir() {
                 fs::create_dir_all(&target)?;
             } else if kind.is_symlink() {
-                link(&self.link_target(entry.path(), fs::read_link(entry.path())?), &target)?;
+                let to = self.link_target(entry.path(), fs::read_link(entry.path())?);
+                // A linked file outside the tree is copied, so that writing to it stays here.
+                let outside = to.is_absolute()
+                    && fs::metadata(&to).is_ok_and(|m| m.is_file() && m.len() <= COPY_LIMIT_BYTES);
+                if outside {
+                    fs::copy(&to, &target)?;
+                } else {
+                    link(&to, &target)?;
+                }
             } else if entry.metadata().map(|m| m.len()).unwrap_or(0) > COPY_LIMIT_BYTES {
                 link(entry.path(), &target)?;
             } else if kind.is_file() {

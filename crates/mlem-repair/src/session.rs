@@ -47,8 +47,8 @@ pub(crate) struct Failure {
 pub(crate) enum Cause {
     /// A Python exception, with the user's own lines that lead to it, innermost first: (piece, line from 1).
     Exception { exception: Exception, user_lines: Vec<(usize, usize)> },
-    /// The time limit.
-    Timeout(Duration),
+    /// The time limit: the cell's own, or what was left of the whole notebook's.
+    Timeout { limit: Duration, whole: bool },
     /// The kernel's death.
     Death(mlem_kernel::Death),
 }
@@ -58,7 +58,9 @@ impl Failure {
     pub(crate) fn signature(&self) -> String {
         match &self.cause {
             Cause::Exception { exception, .. } => exception.signature(),
-            Cause::Timeout(limit) => format!("Timeout: the cell ran longer than {} s", limit.as_secs_f64()),
+            Cause::Timeout { limit, .. } => {
+                format!("Timeout: the cell ran longer than {:.1} s", limit.as_secs_f64())
+            }
             Cause::Death(death) => format!("DeadKernel: {death}"),
         }
     }
@@ -147,7 +149,10 @@ impl Session {
         }
         let cause = match &execution.status {
             ExecutionStatus::Ok => None,
-            ExecutionStatus::TimedOut => Some(Cause::Timeout(deadline.unwrap_or_else(|| started.elapsed()))),
+            ExecutionStatus::TimedOut => Some(Cause::Timeout {
+                limit: deadline.unwrap_or_else(|| started.elapsed()),
+                whole: left.is_some_and(|left| self.options.cell_timeout.is_none_or(|limit| left < limit)),
+            }),
             ExecutionStatus::KernelDied(death) => Some(Cause::Death(*death)),
             ExecutionStatus::Error | ExecutionStatus::Aborted => {
                 Some(self.exception(sources, cell, &execution))

@@ -1,11 +1,9 @@
 //! What can be fixed before anything runs: the Python 2 lift, then every rule whose conditions are proven.
 
-use std::collections::HashSet;
-
-use mlem_python::ast::visitor::{Visitor, walk_expr};
-use mlem_python::ast::{Expr, Operator};
+use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
+use mlem_python::ast::{Expr, Operator, Stmt};
 use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_program, lift_python2};
-use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety};
+use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety, fix_until_stable};
 
 use crate::report::{EditRecord, EditSource};
 use crate::sources::{LineChange, Place, Sources};
@@ -24,12 +22,9 @@ pub enum Permission {
 pub struct StaticFixes {
     /// What was changed, in order.
     pub edits: Vec<EditRecord>,
-    /// Findings that are left, in words.
+    /// What could not be changed, in words; for findings of rules see [`remaining`].
     pub left_alone: Vec<String>,
 }
-
-/// Rounds in which every unit may be changed once; a cell with more findings than that is left half-way.
-const ROUNDS: usize = 200;
 
 /// Applies what `permission` allows to `sources`; `notebook` names the cells' file in the records.
 pub fn fix(
@@ -178,15 +173,22 @@ fn keep_integer_division(sources: &mut Sources, notebook: &str, fixes: &mut Stat
         return;
     }
     for (piece, unit) in program.units().iter().enumerate() {
-        let mut divisions = Divisions { program: &program, unit: piece, edits: Vec::new() };
+        let mut divisions =
+            Divisions { program: &program, unit: piece, edits: Vec::new(), unknown: Vec::new() };
         for statement in unit.body() {
             divisions.visit_stmt(statement);
         }
-        let edits = divisions.edits;
+        let Divisions { edits, unknown, .. } = divisions;
+        let (path, cell) = record_place(sources, piece, notebook);
+        for line in unknown {
+            let place = cell.map_or(path.clone(), |cell| format!("cell {cell}"));
+            fixes.left_alone.push(format!(
+                "{place}, line {line}: `/` divided integers as integers in Python 2; whether these are integers is not known"
+            ));
+        }
         if edits.is_empty() {
             continue;
         }
-        let (path, cell) = record_place(sources, piece, notebook);
         if let Ok(change) = sources.apply(piece, &edits) {
             fixes.edits.push(record(
                 (path, cell),
@@ -204,25 +206,47 @@ struct Divisions<'a> {
     program: &'a Program,
     unit: usize,
     edits: Vec<Edit>,
+    /// Lines with a division whose sides have no known type.
+    unknown: Vec<usize>,
+}
+
+impl Divisions<'_> {
+    fn divide(&mut self, left: &Expr, right: &Expr) {
+        let kind = |side: &Expr| self.program.type_of(self.unit, side);
+        let unit = &self.program.units()[self.unit];
+        match (kind(left), kind(right)) {
+            (Some("int"), Some("int")) => {
+                // Between the sides stand the operator, white space, parentheses and comments.
+                let (from, to) = (left.end(), right.start());
+                let between = &unit.source()[from.to_usize()..to.to_usize()];
+                if let Some(at) = between.find('/').filter(|_| !between.contains('#'))
+                    && let Ok(offset) = TextSize::try_from(at)
+                {
+                    self.edits.push(Edit::insertion(from + offset, "/"));
+                }
+            }
+            // A float, a frame or an array of known type on either side is no integer division.
+            (None | Some("int"), None | Some("int")) => self.unknown.push(unit.position(left.start()).0),
+            _ => {}
+        }
+    }
 }
 
 impl<'a> Visitor<'a> for Divisions<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::AugAssign(division) = statement
+            && division.op == Operator::Div
+        {
+            self.divide(&division.target, &division.value);
+        }
+        walk_stmt(self, statement);
+    }
+
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::BinOp(division) = expr
             && division.op == Operator::Div
-            && [&division.left, &division.right]
-                .iter()
-                .all(|side| self.program.type_of(self.unit, side) == Some("int"))
         {
-            let source = self.program.units()[self.unit].source();
-            // Between the sides stand the operator, white space, parentheses and comments.
-            let (from, to) = (division.left.end(), division.right.start());
-            let between = &source[from.to_usize()..to.to_usize()];
-            if let Some(at) = between.find('/').filter(|_| !between.contains('#'))
-                && let Ok(offset) = TextSize::try_from(at)
-            {
-                self.edits.push(Edit::insertion(from + offset, "/"));
-            }
+            self.divide(&division.left, &division.right);
         }
         walk_expr(self, expr);
     }
@@ -267,69 +291,45 @@ fn fix_program(
     fixes: &mut StaticFixes,
 ) {
     let base = module.unwrap_or(0);
-    let mut refused: HashSet<(String, usize, String)> = HashSet::new();
+    let program = module.map_or_else(|| sources.program(), |module| sources.program_of(module).0);
+    let fixed =
+        fix_until_stable(catalogue, &program, target, (None, None), &|finding| allowed(finding, permission));
+    for unit in &fixed.changed {
+        sources.set(base + unit, fixed.program.units()[*unit].source().to_owned());
+    }
+    for applied in fixed.applied {
+        let change = LineChange { lines: applied.lines, before: applied.before, after: applied.after };
+        fixes.edits.push(record(
+            record_place(sources, base + applied.unit, notebook),
+            change,
+            Some(applied.rule.id.clone()),
+            format!("{}; {}", applied.proof, applied.rule.source),
+            applied.rule.safety.as_str(),
+            applied.message,
+        ));
+    }
+}
+
+/// Findings that `sources` still holds, in words.
+pub fn remaining(
+    sources: &Sources,
+    notebook: &str,
+    catalogue: &'static Catalogue,
+    target: &Pins,
+) -> Vec<String> {
+    let cells = sources.cells().len();
+    let programs = std::iter::once((0, sources.program()))
+        .chain((cells..sources.pieces().len()).map(|module| (module, sources.program_of(module).0)));
     let mut left = Vec::new();
-    for _ in 0..ROUNDS {
-        let program = module.map_or_else(|| sources.program(), |module| sources.program_of(module).0);
-        let findings = catalogue.check(&Question::without_kernel(&program, target));
-        left.clear();
-        let mut touched: HashSet<usize> = HashSet::new();
-        // From the end backwards, so that records of one round keep their line numbers.
-        for finding in findings.into_iter().rev() {
-            let unit = &program.units()[finding.unit];
-            let text =
-                unit.source()[finding.range.start().to_usize()..finding.range.end().to_usize()].to_owned();
-            let key = (finding.rule.id.clone(), finding.unit, text);
+    for (base, program) in programs {
+        for finding in catalogue.check(&Question::without_kernel(&program, target)) {
             let (path, cell) = record_place(sources, base + finding.unit, notebook);
-            let Some(fix) =
-                finding.fix.as_ref().filter(|_| allowed(&finding, permission) && !refused.contains(&key))
-            else {
-                let place = cell.map_or(path, |cell| format!("cell {cell}"));
-                left.push(format!(
-                    "{place}, line {}: {} ({})",
-                    unit.position(finding.range.start()).0,
-                    finding.message,
-                    finding.rule.id
-                ));
-                continue;
-            };
-            // A fix that reaches into a unit already changed in this round waits for the next analysis.
-            if fix.edits.iter().any(|(unit, _)| touched.contains(unit)) {
-                continue;
-            }
-            let before = sources.clone();
-            let mut changes = Vec::new();
-            let mut units: Vec<usize> = fix.edits.iter().map(|(unit, _)| *unit).collect();
-            units.sort_unstable();
-            units.dedup();
-            let applied = units.iter().try_for_each(|unit| {
-                let edits: Vec<_> =
-                    fix.edits.iter().filter(|(at, _)| at == unit).map(|(_, edit)| edit.clone()).collect();
-                sources.apply(base + unit, &edits).map(|change| changes.push((*unit, change)))
-            });
-            if applied.is_err() {
-                *sources = before;
-                refused.insert(key);
-                continue;
-            }
-            touched.extend(units);
-            for (unit, change) in changes {
-                fixes.edits.push(record(
-                    record_place(sources, base + unit, notebook),
-                    change,
-                    Some(finding.rule.id.clone()),
-                    format!("{}; {}", finding.proof, finding.rule.source),
-                    finding.safety.as_str(),
-                    finding.message.clone(),
-                ));
-            }
-        }
-        if touched.is_empty() {
-            break;
+            let place = cell.map_or(path, |cell| format!("cell {cell}"));
+            let line = program.units()[finding.unit].position(finding.range.start()).0;
+            left.push(format!("{place}, line {line}: {} ({})", finding.message, finding.rule.id));
         }
     }
-    left.reverse();
-    fixes.left_alone.append(&mut left);
+    left
 }
 
 #[cfg(test)]
@@ -363,5 +363,10 @@ mod tests {
         let pins = Pins { python: (3, 13), packages: Default::default() };
         fix(&mut sources, "a.ipynb", Catalogue::shipped(), &pins, Permission::Safe);
         assert_eq!(sources.cells()[0].current, "n = 7\nprint(n // 2)\nprint(n / 2.0)");
+
+        let mut sources = self::sources("n = 7\nprint n\nn /= 2\ndef f(a):\n    return a / n");
+        let fixes = fix(&mut sources, "a.ipynb", Catalogue::shipped(), &pins, Permission::Safe);
+        assert!(sources.cells()[0].current.contains("n //= 2"), "{}", sources.cells()[0].current);
+        assert_eq!(fixes.left_alone.len(), 1, "{:?}", fixes.left_alone);
     }
 }

@@ -48,6 +48,7 @@ impl Catalogue {
             aliases,
             unit: 0,
             parents: Vec::new(),
+            defined: defined_names(question.program),
             functions: FxHashSet::default(),
             findings: Vec::new(),
         };
@@ -78,6 +79,34 @@ impl Catalogue {
     }
 }
 
+/// The last name of a method call, an attribute, or an item of one.
+fn member(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Call(call) => member(&call.func),
+        Expr::Subscript(subscript) => member(&subscript.value),
+        Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
+        _ => None,
+    }
+}
+
+/// Names of the functions and methods that the program defines itself.
+fn defined_names(program: &Program) -> FxHashSet<&str> {
+    let mut names = FxHashSet::default();
+    let mut bodies: Vec<&[Stmt]> = program.units().iter().map(|unit| unit.body()).collect();
+    while let Some(body) = bodies.pop() {
+        for statement in body {
+            match statement {
+                Stmt::FunctionDef(function) => {
+                    names.insert(function.name.as_str());
+                }
+                Stmt::ClassDef(class) => bodies.push(&class.body),
+                _ => {}
+            }
+        }
+    }
+    names
+}
+
 pub(crate) struct Checker<'q> {
     catalogue: &'static Catalogue,
     question: &'q Question<'q>,
@@ -85,6 +114,8 @@ pub(crate) struct Checker<'q> {
     /// Bound names whose import ends in another name (`from numpy import float as f`).
     aliases: FxHashMap<&'q str, &'q str>,
     pub(crate) unit: usize,
+    /// Names of the program's own functions and methods.
+    defined: FxHashSet<&'q str>,
     /// The expressions around the one at hand, outermost first.
     pub(crate) parents: Vec<&'q Expr>,
     functions: FxHashSet<usize>,
@@ -169,7 +200,7 @@ impl<'q> Checker<'q> {
                 continue;
             }
             let anchored = pattern.is_anchored();
-            let Some(judgement) = self.judge(rule, conditions, &bindings, anchored) else {
+            let Some(judgement) = self.judge(rule, conditions, &bindings, anchored, None) else {
                 continue;
             };
             let fix = match template {
@@ -257,7 +288,7 @@ impl<'q> Checker<'q> {
                 continue;
             }
             let anchored = pattern.is_anchored();
-            let Some(judgement) = self.judge(rule, conditions, &bindings, anchored) else {
+            let Some(judgement) = self.judge(rule, conditions, &bindings, anchored, member(expr)) else {
                 continue;
             };
             let fix = match template {
@@ -325,8 +356,9 @@ impl<'q> Checker<'q> {
                 let is_function = self.program().qualified_name(self.unit, &call.func).is_some();
                 let value = &attribute.value;
                 !is_function
-                    && (receiver == "*"
-                        || judgement.take(has_type(self.question, self.unit, value, receiver)))
+                    && (receiver == "*" && !self.defined.contains(attribute.attr.as_str())
+                        || receiver != "*"
+                            && judgement.take(has_type(self.question, self.unit, value, receiver)))
             }
         }
     }
@@ -520,6 +552,7 @@ impl<'q> Checker<'q> {
         conditions: &FxHashMap<String, Condition>,
         bindings: &Bindings<'q>,
         anchored: bool,
+        member: Option<&str>,
     ) -> Option<Judgement> {
         let mut judgement = Judgement::default();
         let mut decided = false;
@@ -540,6 +573,10 @@ impl<'q> Checker<'q> {
         }
         if !decided && !anchored && rule.safety == Safety::SafeWithEvidence {
             judgement.unknown = Some("only an error shows whether this is what fails".to_string());
+        }
+        // A name that is distinctive elsewhere is not where the notebook has a method of its own called so.
+        if let Some(member) = member.filter(|member| !decided && !anchored && self.defined.contains(member)) {
+            judgement.unknown = Some(format!("the notebook defines a `{member}` of its own"));
         }
         Some(judgement)
     }

@@ -140,3 +140,19 @@ fn every_changed_unit_is_described() {
     assert_eq!(applied.before, "df = pd.DataFrame({'a': [1]}).as_matrix()");
     assert_eq!(applied.after, "df = pd.DataFrame({'a': [1]}).values");
 }
+
+#[test]
+fn a_method_of_the_notebooks_own_is_not_the_librarys() {
+    let target = target();
+    let found = |cells: &[&str]| -> Vec<bool> {
+        let program = program(cells);
+        let question = Question::without_kernel(&program, &target);
+        let findings = Catalogue::shipped().check(&question);
+        findings.iter().filter(|finding| finding.rule.id == "PD002").map(Finding::is_applicable).collect()
+    };
+    assert_eq!(found(&["x = load().as_matrix()"]), [true]);
+    assert_eq!(
+        found(&["class Log:\n    def as_matrix(self):\n        return 1", "x = load().as_matrix()"]),
+        [false]
+    );
+}

@@ -9,7 +9,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(
     name = "mlem",
     version,
-    about,
     after_help = "Exit codes: 0 done, 1 findings or a failing notebook, 2 bad input or environment, 130 interrupted."
 )]
 pub(crate) struct Arguments {

@@ -97,6 +97,7 @@ fn print(findings: &[Located], format: FindingsFormat) {
             let fixable = findings.iter().filter(|finding| finding.fixable).count();
             console::note(&match findings.len() {
                 0 => "nothing found".to_owned(),
+                1 => format!("1 finding, {fixable} with a fix"),
                 count => format!("{count} findings, {fixable} with a fix"),
             });
         }
@@ -125,6 +126,13 @@ fn sarif(findings: &[Located]) -> serde_json::Value {
         .iter()
         .map(|rule| json!({"id": rule.id, "name": rule.name, "shortDescription": {"text": rule.summary}}))
         .collect();
+    let own = [
+        (inspect::PYTHON2, "python-2-syntax", "Python 2 syntax"),
+        (inspect::SYNTAX, "invalid-syntax", "Source that does not parse"),
+        (inspect::VANISHED, "vanished-name", "A name or argument that the interpreter does not have"),
+    ];
+    let own = own.map(|(id, name, text)| json!({"id": id, "name": name, "shortDescription": {"text": text}}));
+    let rules: Vec<serde_json::Value> = own.into_iter().chain(rules).collect();
     let results: Vec<serde_json::Value> = findings
         .iter()
         .map(|finding| {
@@ -135,7 +143,7 @@ fn sarif(findings: &[Located]) -> serde_json::Value {
                 "level": "warning",
                 "message": {"text": format!("{cell}{}", finding.message)},
                 "locations": [{"physicalLocation": {
-                    "artifactLocation": {"uri": finding.path},
+                    "artifactLocation": {"uri": finding.path.strip_prefix("./").unwrap_or(&finding.path)},
                     "region": {"startLine": finding.line, "startColumn": finding.column},
                 }}],
             })

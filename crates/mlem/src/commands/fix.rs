@@ -107,5 +107,7 @@ fn one(file: &Path, fix: &Fix, pins: &Pins) -> Result<Fixed, Failure> {
             notebook.write_atomic(file)?;
         }
     }
-    Ok(Fixed { path: shown, edits: fixes.edits, left_alone: fixes.left_alone, diff })
+    let mut left_alone = fixes.left_alone;
+    left_alone.extend(statics::remaining(&sources, &shown, Catalogue::shipped(), pins));
+    Ok(Fixed { path: shown, edits: fixes.edits, left_alone, diff })
 }

@@ -67,6 +67,12 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
     // Refuse what cannot be run before an environment is built for it, and a folder before work is lost.
     let notebook = mlem_repair::read_runnable(file)?;
     let folder = target::results(execution, file, several);
+    if results::is_own_folder(file, &folder) {
+        return Err(Failure::path(
+            &folder,
+            "--out is the notebook's own folder, and the result would replace it; name another",
+        ));
+    }
     results::prepare(&folder)?;
     let progress = Progress::new(&file.display().to_string());
     let (environment, notes) = target::environment(execution, || target::needs(&notebook, file), &progress)?;

@@ -53,6 +53,12 @@ fn one(file: &Path, arguments: &Run, ledger: &Ledger, several: bool) -> Result<R
     let is_script = extension(file) == "py";
     let notebook = if is_script { None } else { Some(mlem_repair::read_runnable(file)?) };
     let folder = target::results(execution, file, several);
+    if results::is_own_folder(file, &folder) {
+        return Err(Failure::path(
+            &folder,
+            "--out is the notebook's own folder, and the result would replace it; name another",
+        ));
+    }
     results::prepare(&folder)?;
     let progress = Progress::new(&file.display().to_string());
     let needs = || match &notebook {
