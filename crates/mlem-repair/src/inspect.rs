@@ -124,7 +124,7 @@ fn inspect(
         found.push(at(cells[finding.unit], position, &finding.rule.id, message, fixable, finding.safety));
     }
     if let Some(probe) = probe {
-        for vanished in crate::vanished::find(&program, probe) {
+        for vanished in crate::vanished::find(&program, probe, path.parent().unwrap_or(Path::new(""))) {
             let cell = cells[vanished.unit];
             let position = program.units()[vanished.unit].position(vanished.at);
             let spoken = |(unit, range): &(usize, TextRange)| {

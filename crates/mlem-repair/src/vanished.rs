@@ -1,6 +1,7 @@
 //! Names and arguments that the target interpreter does not have, in any library, rule or no rule.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use mlem_environment::{Answer, Confidence, Probe};
 use mlem_python::ast::visitor::{Visitor, walk_expr};
@@ -22,7 +23,7 @@ pub struct Vanished {
 ///
 /// A name is reported once a unit. Names below one that is reported in an earlier place, imports guarded against their absence, and
 /// whatever the interpreter cannot tell are passed over.
-pub fn find(program: &Program, probe: &mut Probe) -> Vec<Vanished> {
+pub fn find(program: &Program, probe: &mut Probe, folder: &Path) -> Vec<Vanished> {
     let guarded: BTreeSet<&str> = program
         .imports()
         .iter()
@@ -54,9 +55,19 @@ pub fn find(program: &Program, probe: &mut Probe) -> Vec<Vanished> {
         let top = name.split('.').next().unwrap_or(name);
         let below = |parent: &String| name.starts_with(&format!("{parent}."));
         let is_guarded = guarded.iter().any(|each| name == each || name.starts_with(&format!("{each}.")));
-        // A library that is not installed is a matter of the environment, not of what it has.
-        if gone.iter().any(below) || is_guarded || answer(probe, top).exists != Some(true) {
+        if gone.iter().any(|parent| parent == name || below(parent)) || is_guarded {
             continue;
+        }
+        match answer(probe, top).exists {
+            Some(true) => {}
+            // Reported once, where it is first imported; the notebook's own modules are no library.
+            Some(false) if !is_own(folder, top) => {
+                let message = format!("`{top}` is not installed in the target");
+                found.push(Vanished { unit: *unit, at: *at, message });
+                gone.push(top.to_owned());
+                continue;
+            }
+            _ => continue,
         }
         let reply = answer(probe, name);
         if reply.exists == Some(false) {
@@ -73,6 +84,13 @@ pub fn find(program: &Program, probe: &mut Probe) -> Vec<Vanished> {
     }
     found.sort_by_key(|each| (each.unit, each.at));
     found
+}
+
+fn is_own(folder: &Path, top: &str) -> bool {
+    folder
+        .ancestors()
+        .take(3)
+        .any(|place| place.join(top).is_dir() || place.join(format!("{top}.py")).is_file())
 }
 
 fn of(answer: &Answer) -> String {

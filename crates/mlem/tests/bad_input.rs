@@ -96,10 +96,35 @@ fn one_bad_input_does_not_stop_the_others() {
     let place = Place::new();
     place.write("bad.ipynb", "{");
     place.notebook("good.ipynb", &["import numpy as np\nnp.float(1)"]);
-    let ran = place.mlem(&["fix", "bad.ipynb", "good.ipynb"]);
+    let ran = place.mlem(&["fix", "absent.ipynb", "bad.ipynb", "good.ipynb"]);
     assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("absent.ipynb: no such file"), "{}", ran.stderr);
     assert!(ran.stderr.contains("bad.ipynb"), "{}", ran.stderr);
     assert!(fs::read_to_string(place.path("good.ipynb")).unwrap().contains("float(1)"));
+}
+
+#[test]
+fn the_input_is_never_the_result() {
+    let place = Place::new();
+    let path = place.notebook("own/a.ipynb", &["print 'old'"]);
+    let before = fs::read(&path).unwrap();
+    let python = python();
+    let python = python.to_str().unwrap();
+    refused(&place, &["modernize", "own/a.ipynb", "--python", python, "--out", "own"], &["own folder"]);
+    refused(&place, &["run", "own/a.ipynb", "--python", python, "--out", "own"], &["own folder"]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    place.write("script.py", "x = 1\n");
+    refused(&place, &["modernize", "script.py", "--python", python], &["script.py", "mlem fix"]);
+}
+
+#[test]
+fn a_target_without_the_library_is_no_all_clear() {
+    let place = Place::new();
+    place.notebook("a.ipynb", &["import surely_not_installed\nimport os"]);
+    let python = python();
+    let ran = place.mlem(&["check", "a.ipynb", "--python", python.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stdout.contains("`surely_not_installed` is not installed in the target"), "{}", ran.stdout);
 }
 
 #[test]

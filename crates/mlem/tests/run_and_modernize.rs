@@ -229,10 +229,34 @@ fn in_place_keeps_a_backup_and_failure_changes_nothing() {
     assert_eq!(fs::read_to_string(place.path("helper.py")).unwrap(), "def go():\n    return sum(range(3))\n");
     assert_eq!(fs::read_to_string(place.path("old.mlem/backup/old.ipynb")).unwrap(), before);
 
+    assert_eq!(mlem(&place, &["modernize", "old.ipynb", "--in-place"]).code, Some(0));
+    assert_eq!(
+        fs::read_to_string(place.path("old.mlem/backup/old.ipynb")).unwrap(),
+        before,
+        "a second run does not replace the first backup"
+    );
+
     place.notebook("bad.ipynb", &["raise KeyError('mine')"]);
     let before = fs::read_to_string(place.path("bad.ipynb")).unwrap();
     assert_eq!(mlem(&place, &["modernize", "bad.ipynb", "--in-place"]).code, Some(1));
     assert_eq!(fs::read_to_string(place.path("bad.ipynb")).unwrap(), before);
+}
+
+#[test]
+fn wanting_memory_and_time_are_called_so() {
+    let place = Place::new();
+    place.notebook("hog.ipynb", &["x = bytearray(3 << 30)"]);
+    let ran = mlem(&place, &["modernize", "hog.ipynb", "--memory", "1000"]);
+    assert_eq!(ran.code, Some(1));
+    let report = place.json("hog.mlem/report.json");
+    assert_eq!(report["verdict"], "out-of-memory");
+    assert!(report["reason"].as_str().unwrap().contains("--memory"), "{report:#}");
+    place.notebook("long.ipynb", &["import time\ntime.sleep(2)", "time.sleep(2)"]);
+    let ran = mlem(&place, &["modernize", "long.ipynb", "--timeout", "3"]);
+    assert_eq!(ran.code, Some(1));
+    let report = place.json("long.mlem/report.json");
+    assert_eq!(report["verdict"], "timeout");
+    assert!(report["reason"].as_str().unwrap().contains("--timeout"), "{report:#}");
 }
 
 #[test]

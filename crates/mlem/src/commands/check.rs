@@ -1,6 +1,6 @@
 //! `mlem check`: findings, printed in the format of their reader.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ use crate::target;
 
 pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     let pins = target::pins(&check.target)?;
-    let files = collect(&check.paths)?;
+    let inputs = collect(&check.paths);
     let seen = Mutex::new(Seen::default());
     let probe = match &check.target.python {
         Some(python) => {
@@ -28,17 +28,12 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    let mut results: Vec<(PathBuf, Result<Vec<Located>, Failure>)> = files
-        .into_par_iter()
-        .map(|file| {
-            let found = one(&file, &pins, &seen, probe.as_ref());
-            (file, found)
-        })
-        .collect();
+    let results: Vec<Result<Vec<Located>, Failure>> =
+        inputs.files.par_iter().map(|file| one(file, &pins, &seen, probe.as_ref())).collect();
     let mut broken = 0;
     let mut findings = Vec::new();
-    for (_, result) in &mut results {
-        match std::mem::replace(result, Ok(Vec::new())) {
+    for result in results {
+        match result {
             Ok(found) => findings.extend(found),
             Err(failure) => {
                 console::error(&failure.to_string());
@@ -48,11 +43,10 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     }
     findings.sort();
     findings.dedup();
-    print(&findings, check.format);
-    if broken > 0 {
-        return if results.len() == 1 { Ok(ExitCode::from(2)) } else { Err(Failure::Inputs(broken)) };
+    if !(findings.is_empty() && broken + inputs.broken > 0 && check.format == FindingsFormat::Text) {
+        print(&findings, check.format);
     }
-    Ok(ExitCode::from(u8::from(!findings.is_empty())))
+    inputs.finish(broken, u8::from(!findings.is_empty()))
 }
 
 fn one(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use mlem_environment::{Detected, Detector, Distribution, Evidence, NeedKind, Why, newest_releases};
-use mlem_notebook::{CellKind, Notebook};
+use mlem_notebook::{CellKind, Language, Notebook};
 use mlem_python::Unit;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -23,17 +23,11 @@ pub(crate) fn run(env: &Env) -> Result<ExitCode, Failure> {
 }
 
 fn detect(arguments: &Detect) -> Result<ExitCode, Failure> {
-    let files = collect(&arguments.paths)?;
-    let count = files.len();
+    let inputs = collect(&arguments.paths);
     let detector = Detector::new(newest_releases().python());
     type Needs = Result<(Detected, Vec<Option<usize>>), Failure>;
-    let results: Vec<(PathBuf, Needs)> = files
-        .into_par_iter()
-        .map(|file| {
-            let needs = one(&file, &detector);
-            (file, needs)
-        })
-        .collect();
+    let results: Vec<(&PathBuf, Needs)> =
+        inputs.files.par_iter().map(|file| (file, one(file, &detector))).collect();
     let mut broken = 0;
     let mut documents = Vec::new();
     for (file, result) in results {
@@ -71,11 +65,7 @@ fn detect(arguments: &Detect) -> Result<ExitCode, Failure> {
             }
         }
     }
-    match broken {
-        0 => Ok(ExitCode::SUCCESS),
-        1 if count == 1 => Ok(ExitCode::from(2)),
-        several => Err(Failure::Inputs(several)),
-    }
+    inputs.finish(broken, 0)
 }
 
 /// The needs of one file, and the cell of each unit.
@@ -86,6 +76,12 @@ fn one(file: &Path, detector: &Detector) -> Result<(Detected, Vec<Option<usize>>
         return Ok((detector.detect(&[Unit::module(&text)], folder), vec![None]));
     }
     let notebook = Notebook::read(file)?;
+    if let Language::Other(language) = notebook.language() {
+        return Err(Failure::path(
+            file,
+            format!("the notebook's language is {language}; only Python has distributions"),
+        ));
+    }
     let (cells, sources): (Vec<Option<usize>>, Vec<&str>) = notebook
         .cells()
         .iter()

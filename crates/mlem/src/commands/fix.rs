@@ -28,12 +28,11 @@ struct Fixed {
 
 pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
     let pins = target::pins(&fix.target)?;
-    let files = collect(&fix.paths)?;
-    let count = files.len();
+    let inputs = collect(&fix.paths);
     let mut fixed = Vec::new();
     let mut broken = 0;
-    for file in files {
-        match one(&file, fix, &pins) {
+    for file in &inputs.files {
+        match one(file, fix, &pins) {
             Ok(result) => fixed.push(result),
             Err(failure) => {
                 console::error(&failure.to_string());
@@ -61,10 +60,7 @@ pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
             console::note(&format!("{changes} changes {verb}, {left} findings left alone"));
         }
     }
-    if broken > 0 {
-        return if count == 1 { Ok(ExitCode::from(2)) } else { Err(Failure::Inputs(broken)) };
-    }
-    Ok(ExitCode::from(u8::from(fix.check && changes > 0)))
+    inputs.finish(broken, u8::from(fix.check && changes > 0))
 }
 
 fn one(file: &Path, fix: &Fix, pins: &Pins) -> Result<Fixed, Failure> {

@@ -18,18 +18,21 @@ use crate::progress::Progress;
 use crate::target;
 
 pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
-    let files = collect(&arguments.paths)?;
+    let inputs = collect(&arguments.paths);
     if let Some(data) = &arguments.data
         && !data.is_dir()
     {
         return Err(Failure::path(data, "--data wants a folder that exists"));
     }
+    if inputs.files.is_empty() {
+        return inputs.finish(0, 0);
+    }
     let ledger = target::ledger(&arguments.execution)?;
-    let several = files.len() > 1;
+    let several = inputs.are_several();
     let mut code = 0;
     let mut broken = 0;
     let mut reports = Vec::new();
-    for file in &files {
+    for file in &inputs.files {
         match one(file, arguments, &ledger, several) {
             Ok(finished) => {
                 // The verdict was written by the same enum that reads it here.
@@ -54,11 +57,7 @@ pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
             all => console::json(&serde_json::json!({"schema": 1, "reports": all})),
         }
     }
-    match broken {
-        0 => Ok(ExitCode::from(code)),
-        1 if !several => Ok(ExitCode::from(2)),
-        count => Err(Failure::Inputs(count)),
-    }
+    inputs.finish(broken, code)
 }
 
 fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Result<Modernized, Failure> {

@@ -16,13 +16,16 @@ use crate::progress::Progress;
 use crate::target;
 
 pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
-    let files = collect(&arguments.paths)?;
+    let inputs = collect(&arguments.paths);
+    if inputs.files.is_empty() {
+        return inputs.finish(0, 0);
+    }
     let ledger = target::ledger(&arguments.execution)?;
-    let several = files.len() > 1;
+    let several = inputs.are_several();
     let mut failed = false;
     let mut broken = 0;
     let mut reports = Vec::new();
-    for file in &files {
+    for file in &inputs.files {
         match one(file, arguments, &ledger, several) {
             Ok(ran) => {
                 failed |= !ran.succeeded();
@@ -41,11 +44,7 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
             all => console::json(&serde_json::json!({"schema": 1, "reports": all})),
         }
     }
-    match broken {
-        0 => Ok(ExitCode::from(u8::from(failed))),
-        1 if !several => Ok(ExitCode::from(2)),
-        count => Err(Failure::Inputs(count)),
-    }
+    inputs.finish(broken, u8::from(failed))
 }
 
 fn one(file: &Path, arguments: &Run, ledger: &Ledger, several: bool) -> Result<Ran, Failure> {
