@@ -13,6 +13,8 @@ pub const UNCONFINED: &str =
 /// Files above this size are linked, not copied: data sets are read, and copying them would cost minutes.
 /// `fs::copy` shares the blocks on file systems that can (`copy_file_range`), so that most copies cost nothing.
 const COPY_LIMIT_BYTES: u64 = 1 << 30;
+/// Once this much of a tree is copied, the rest is linked.
+const TREE_COPY_LIMIT_BYTES: u64 = 4 << 30;
 /// A tree with more files than this is not the notebook's own (a home folder, a data lake): only the notebook's folder is taken.
 const FILE_LIMIT: usize = 20_000;
 
@@ -56,11 +58,23 @@ pub fn tree_root<'a>(notebook: &Path, named: impl IntoIterator<Item = &'a str>) 
 }
 
 fn file_count(root: &Path) -> usize {
-    entries(root).take(FILE_LIMIT + 1).count()
+    entries(root, usize::MAX).take(FILE_LIMIT + 1).count()
 }
 
-fn entries(root: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
+/// Copies a file while the budget for this tree lasts; what is larger, and folders, are linked.
+fn copy_or_link(from: &Path, to: &Path, budget: &mut u64) -> io::Result<()> {
+    match fs::metadata(from) {
+        Ok(metadata) if metadata.is_file() && metadata.len() <= COPY_LIMIT_BYTES.min(*budget) => {
+            *budget -= metadata.len();
+            fs::copy(from, to).map(drop)
+        }
+        _ => link(from, to),
+    }
+}
+
+fn entries(root: &Path, depth: usize) -> impl Iterator<Item = walkdir::DirEntry> {
     WalkDir::new(root)
+        .max_depth(depth)
         .follow_links(false)
         .into_iter()
         .filter_entry(|entry| {
@@ -93,30 +107,41 @@ impl Scratch {
     fn fill(&self) -> io::Result<()> {
         let target_root = self.root();
         fs::create_dir_all(&target_root)?;
-        for entry in entries(&self.original_root) {
+        // A folder of very many files (a downloads folder, a data lake) is not the notebook's own: its sub-folders are
+        // linked, since copying them would take minutes and a disk.
+        let shallow = file_count(&self.original_root) > FILE_LIMIT;
+        let depth = if shallow { 1 } else { usize::MAX };
+        let mut budget = TREE_COPY_LIMIT_BYTES;
+        for entry in entries(&self.original_root, depth) {
             let Ok(relative) = entry.path().strip_prefix(&self.original_root) else { continue };
             let target = target_root.join(relative);
-            let kind = entry.file_type();
-            if kind.is_dir() {
-                fs::create_dir_all(&target)?;
-            } else if kind.is_symlink() {
-                let to = self.link_target(entry.path(), fs::read_link(entry.path())?);
-                // A linked file outside the tree is copied, so that writing to it stays here.
-                let outside = to.is_absolute()
-                    && fs::metadata(&to).is_ok_and(|m| m.is_file() && m.len() <= COPY_LIMIT_BYTES);
-                if outside {
-                    fs::copy(&to, &target)?;
+            let made = if entry.file_type().is_dir() {
+                if shallow && entry.depth() == 1 {
+                    link(entry.path(), &target)
                 } else {
-                    link(&to, &target)?;
+                    fs::create_dir_all(&target)
                 }
-            } else if entry.metadata().map(|m| m.len()).unwrap_or(0) > COPY_LIMIT_BYTES {
-                link(entry.path(), &target)?;
-            } else if kind.is_file() {
-                // A file that cannot be read is one that the notebook could not read either.
-                match fs::copy(entry.path(), &target) {
-                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-                    other => drop(other?),
-                }
+            } else if entry.path_is_symlink() {
+                fs::read_link(entry.path()).and_then(|to| {
+                    let to = self.link_target(entry.path(), to);
+                    // A linked file outside the tree is copied, so that writing to it stays here.
+                    if to.is_absolute() {
+                        copy_or_link(&to, &target, &mut budget)
+                    } else {
+                        link(&to, &target)
+                    }
+                })
+            } else if entry.file_type().is_file() {
+                copy_or_link(entry.path(), &target, &mut budget)
+            } else {
+                // Sockets and pipes are no data.
+                Ok(())
+            };
+            match made {
+                // What cannot be read, the notebook could not read either; what has just gone is gone.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound) => {}
+                other => other?,
             }
         }
         Ok(())
@@ -182,6 +207,21 @@ mod tests {
         assert_eq!(tree_root(&notebook, ["../data/a.csv"]), folder, "nothing is there");
         fs::write(tree.path().join("project/data/a.csv"), "").unwrap();
         assert_eq!(tree_root(&notebook, ["x", "../data/a.csv"]), tree.path().join("project"));
+    }
+
+    #[test]
+    fn a_folder_of_very_many_files_is_not_copied() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::create_dir_all(tree.path().join("many")).unwrap();
+        for number in 0..=FILE_LIMIT {
+            fs::write(tree.path().join(format!("many/{number}")), "").unwrap();
+        }
+        fs::write(tree.path().join("a.csv"), "x").unwrap();
+        let notebook = tree.path().join("nb.ipynb");
+        let scratch = Scratch::copy_of(&notebook, &tree_root(&notebook, [])).unwrap();
+        assert!(!fs::symlink_metadata(scratch.folder().join("a.csv")).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(scratch.folder().join("many")).unwrap().is_symlink());
+        assert!(scratch.folder().join("many/7").is_file());
     }
 
     #[test]
