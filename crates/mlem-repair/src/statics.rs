@@ -51,16 +51,8 @@ pub fn leave_colab(sources: &mut Sources, notebook: &str, data: Option<&str>) ->
     for (piece, edits) in crate::colab::edits(&sources.program(), data) {
         let place = record_place(sources, piece, notebook);
         if let Ok(change) = sources.apply(piece, &edits) {
-            let mut made = record(
-                place,
-                change,
-                None,
-                "google.colab exists only on Colab".into(),
-                Safety::Safe.as_str(),
-                "what Colab mounts or uploads lies in the data folder".into(),
-            );
-            made.source = EditSource::Environment;
-            records.push(made);
+            let reason = "what Colab mounts or uploads lies in the data folder";
+            records.push(environment_record(place, change, "google.colab exists only on Colab", reason));
         }
     }
     records
@@ -91,16 +83,9 @@ pub fn guard_installs(sources: &mut Sources, notebook: &str) -> Vec<EditRecord> 
         }
         let place = record_place(sources, piece, notebook);
         if let Ok(change) = sources.apply(piece, &edits) {
-            let mut made = record(
-                place,
-                change,
-                None,
-                "the environment was built from the notebook's imports and install lines".into(),
-                Safety::Safe.as_str(),
-                "installing is done before the kernel starts".into(),
-            );
-            made.source = EditSource::Environment;
-            records.push(made);
+            let evidence = "the environment was built from the notebook's imports and install lines";
+            let reason = "installing is done before the kernel starts";
+            records.push(environment_record(place, change, evidence, reason));
         }
     }
     records
@@ -250,6 +235,18 @@ impl<'a> Visitor<'a> for Divisions<'a> {
         }
         walk_expr(self, expr);
     }
+}
+
+/// A change that the environment asks for.
+fn environment_record(
+    place: (String, Option<usize>),
+    change: LineChange,
+    evidence: &str,
+    reason: &str,
+) -> EditRecord {
+    let safety = Safety::Safe.as_str();
+    let made = record(place, change, None, evidence.to_owned(), safety, reason.to_owned());
+    EditRecord { source: EditSource::Environment, ..made }
 }
 
 fn record(
