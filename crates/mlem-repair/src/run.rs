@@ -114,7 +114,10 @@ pub async fn run_notebook(
     let real = canonical(path)?;
     let mut recorder = begin(&real, notebook.to_text().as_bytes(), environment, options, ledger)?;
     let sources = Sources::new(&notebook);
-    let named = crate::paths::literals(sources.program().units());
+    // Parsed, not analysed: the analysis' tables would be a tenth of this process's memory.
+    let units: Vec<Unit> = sources.cells().iter().map(|piece| Unit::cell(&piece.current)).collect();
+    let named = crate::paths::literals(&units);
+    drop(units);
     let root = tree_root(&real, named.iter().map(String::as_str));
     let mut session = Session::start(environment, (&real, &root), &sources, &options.session).await?;
     let before = Snapshot::of(&session.scratch().folder());

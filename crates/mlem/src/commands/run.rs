@@ -118,7 +118,7 @@ pub(crate) fn until_interrupted<T>(
     ledger: &Ledger,
     job: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         tokio::select! {
             result = job => result,
