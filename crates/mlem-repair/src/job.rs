@@ -14,11 +14,15 @@ use mlem_verdict::{OutputStatus, Tolerance, Verdict};
 use pep440_rs::Version;
 use sha2::{Digest, Sha256};
 
+use crate::dead_ends::Waiting;
 use crate::live::{Ending, Event, Proven, Repair, Strategy};
 use crate::modules;
 use crate::paths::{self, FileIndex, Root};
 use crate::record::Recorder;
-use crate::report::{CellsExecuted, EditRecord, ErrorRecord, OutputRecord, REPORT_SCHEMA, Report, Seconds};
+use crate::report::{
+    CellsExecuted, DeadEndRecord, EditRecord, ErrorRecord, NotRunRecord, OutputRecord, REPORT_SCHEMA, Report,
+    Seconds,
+};
 use crate::scratch::{Scratch, tree_root};
 use crate::session::{Cause, Failure, SessionError, SessionOptions};
 use crate::sources::{LineChange, Place, Sources};
@@ -248,6 +252,10 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
         first_error: None,
         tried: HashSet::new(),
         stale: BTreeSet::new(),
+        dead_ends: crate::dead_ends::DeadEnds::default(),
+        aside: Vec::new(),
+        revived: false,
+        last_proof: None,
         phase_started: Instant::now(),
     };
     let ending = repair.run().await?;
@@ -371,9 +379,11 @@ async fn conclude(
     let mut tables = Vec::new();
     let mut log = Vec::new();
     let mut kept_scratch = None;
+    let mut dead_ends = Vec::new();
+    let mut not_run = Vec::new();
     let (verdict, reason, remaining) = match ending {
         Ending::Proven(proven) => {
-            let Proven { executions, session, before } = *proven;
+            let Proven { executions, session } = *proven;
             for (piece, execution) in sources.cells().iter().zip(&executions) {
                 if let Place::Cell(cell) = piece.place {
                     notebook.set_outputs(cell, execution.execution_count, &execution.outputs);
@@ -383,7 +393,7 @@ async fn conclude(
             notebook.set_kernel(kernelspec(), info.language_info.clone());
             notes.extend(session.kernel().confinement().missing.iter().cloned());
             notes.push(crate::scratch::UNCONFINED.to_owned());
-            tables = before.tables(&session.scratch().folder(), true);
+            tables = session.tables(true, &repair.files.samples());
             let log_path = session.log().to_owned();
             let (scratch, _) = session.finish().await;
             log = std::fs::read(log_path).unwrap_or_default();
@@ -398,9 +408,10 @@ async fn conclude(
             let reason = explain(&comparisons);
             (verdict, reason, None)
         }
-        Ending::Stuck(failure) => {
-            let (verdict, reason) = stop_reason(&failure, sources, &repair.files);
-            (verdict, reason, Some(error_record(&failure, sources, context.shown)))
+        Ending::Stuck => {
+            dead_ends = dead_end_records(&repair, context.shown);
+            not_run = not_run_records(&repair);
+            stopped(&repair, context.shown)
         }
     };
     let report = Report {
@@ -424,6 +435,8 @@ async fn conclude(
             .as_ref()
             .map(|failure| error_record(failure, sources, context.shown)),
         remaining_error: remaining,
+        dead_ends,
+        not_run,
         outputs,
         left_alone: {
             let mut left = left_alone;
@@ -456,6 +469,45 @@ async fn conclude(
         log,
         scratch: kept_scratch,
     }
+}
+
+/// The verdict of a notebook with dead ends: the first one's, which says how many others there are.
+fn stopped(repair: &Repair<'_>, shown: &str) -> (Verdict, String, Option<ErrorRecord>) {
+    let Some(first) = repair.dead_ends.ends().first() else {
+        return (Verdict::HarnessFailure, "the repair ended without a reason".into(), None);
+    };
+    let (verdict, mut reason) = stop_reason(first, &repair.sources, &repair.files);
+    let others = repair.dead_ends.ends().len() - 1;
+    if others > 0 {
+        reason.push_str(&format!("; {others} more dead end{}", if others == 1 { "" } else { "s" }));
+    }
+    let waiting = repair.dead_ends.waiting().len();
+    if waiting > 0 {
+        reason.push_str(&format!("; {waiting} cell{} not run", if waiting == 1 { "" } else { "s" }));
+    }
+    (verdict, reason, Some(error_record(first, &repair.sources, shown)))
+}
+
+fn dead_end_records(repair: &Repair<'_>, shown: &str) -> Vec<DeadEndRecord> {
+    let record = |failure: &Failure| {
+        let (verdict, reason) = stop_reason(failure, &repair.sources, &repair.files);
+        let error = error_record(failure, &repair.sources, shown);
+        DeadEndRecord { error, verdict: verdict.as_str().to_owned(), reason }
+    };
+    repair.dead_ends.ends().iter().map(record).collect()
+}
+
+fn not_run_records(repair: &Repair<'_>) -> Vec<NotRunRecord> {
+    let cell_of = |position: usize| match repair.sources.cells()[position].place {
+        Place::Cell(index) => index.0,
+        Place::Module(_) => position,
+    };
+    let record = |(cell, waiting): (&usize, &Waiting)| NotRunRecord {
+        cell: cell_of(*cell),
+        dead_end: cell_of(waiting.root),
+        names: waiting.names.clone(),
+    };
+    repair.dead_ends.waiting().iter().map(record).collect()
 }
 
 /// Counts of compared cells, in a sentence.

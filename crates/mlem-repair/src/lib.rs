@@ -4,7 +4,9 @@
 //! clean proof run. [`run_notebook`] runs one as it is. Both work on a [`scratch`] copy and write nothing of the
 //! user's; [`results`] writes what they found.
 
+mod attempt;
 mod colab;
+mod dead_ends;
 pub mod diagnose;
 mod imports;
 pub mod inspect;
@@ -19,9 +21,13 @@ pub mod results;
 mod run;
 pub mod scratch;
 mod session;
+mod sizes;
 pub mod sources;
 pub mod statics;
+mod submission;
+mod swallowed;
 pub mod tables;
+mod tpu;
 pub mod vanished;
 
 pub use job::{Job, JobError, Modernized, Options, modernize, pins, read_runnable, requirements};

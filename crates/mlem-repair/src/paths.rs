@@ -8,6 +8,8 @@ use mlem_python::ast::{Expr, Operator, Stmt, StringLiteral};
 use mlem_python::{Edit, Program, Ranged, Unit};
 use walkdir::WalkDir;
 
+use crate::tables::{self, Sample};
+
 /// Where notebooks of the big platforms keep their data; what follows is a data set's name or a file.
 /// Sources: Kaggle's and Colab's documentation of their file systems.
 const PLATFORM_ROOTS: &[&[&str]] = &[
@@ -36,6 +38,7 @@ pub struct Root {
 #[derive(Debug)]
 pub struct FileIndex {
     entries: Vec<Entry>,
+    roots: Vec<Root>,
 }
 
 #[derive(Debug)]
@@ -73,7 +76,19 @@ impl FileIndex {
                 entries.push(Entry { root, segments, written });
             }
         }
-        FileIndex { entries }
+        FileIndex { entries, roots: roots.to_vec() }
+    }
+
+    /// The first root as the notebook writes it: the data folder, where one was named.
+    pub fn data(&self) -> Option<&str> {
+        self.roots.first().map(|root| root.written.as_str())
+    }
+
+    /// The sample submissions among the files.
+    pub fn samples(&self) -> Vec<Sample> {
+        let path = |entry: &Entry| self.roots[entry.root].folder.join(entry.segments.join("/"));
+        let named = self.entries.iter().map(path).filter(|path| tables::is_sample(path));
+        named.filter_map(|path| tables::sample(&path)).collect()
     }
 
     /// The one place that `missing` can mean: the entry that shares the longest tail of its path.

@@ -12,17 +12,21 @@ use mlem_python::{Edit, Program, Ranged, Unit};
 use mlem_rules::{Catalogue, Finding, LiveError, LiveTypes, Pins, Proof, Question};
 use regex::Regex;
 
-use crate::imports::prune_unused;
+use crate::diagnose::Exception;
+use crate::imports::{SetAside, prune_unused, set_aside};
 use crate::paths::{self, FileIndex};
 use crate::report::EditSource;
 use crate::session::{Cause, Failure, Session};
 use crate::sources::Sources;
+use crate::{sizes, tpu};
 
 /// One thing to try.
 #[derive(Debug, Clone)]
 pub(crate) struct Proposal {
     /// Edits by piece.
     pub edits: Vec<(usize, Vec<Edit>)>,
+    /// A failing import that the edits only put behind what does not need it.
+    pub aside: Option<SetAside>,
     /// Distributions to install first; the kernel is started anew after that.
     pub install: Vec<Distribution>,
     /// What proposes it.
@@ -37,6 +41,27 @@ pub(crate) struct Proposal {
     pub reason: String,
 }
 
+impl Proposal {
+    /// Edits that the error and what was found confirm.
+    fn edits(
+        edits: Vec<(usize, Vec<Edit>)>,
+        source: EditSource,
+        exception: &Exception,
+        reason: String,
+    ) -> Proposal {
+        Proposal {
+            edits,
+            aside: None,
+            install: Vec::new(),
+            source,
+            rule: None,
+            evidence: exception.signature(),
+            safety: "safe-with-evidence",
+            reason,
+        }
+    }
+}
+
 /// What proposals are drawn from.
 pub(crate) struct Knowledge<'a> {
     /// The catalogue of rules.
@@ -49,6 +74,8 @@ pub(crate) struct Knowledge<'a> {
     pub probe: Option<&'a mut Probe>,
     /// The notebook's data.
     pub files: &'a FileIndex,
+    /// Imports of the failing cell that were moved below the rest of it.
+    pub aside: &'a [&'a str],
 }
 
 /// Live types asked in rounds: the matcher asks synchronously, the kernel answers between two rounds.
@@ -101,28 +128,29 @@ pub(crate) async fn proposals(
             findings.into_iter().filter_map(|finding| from_finding(finding, base, &exception.signature())),
         );
     }
+    found.extend(platform(knowledge, sources, &places, exception));
     // A distribution that can be had is better than an import taken out.
     found.extend(missing_distribution(knowledge.environment, exception));
     for (piece, line) in &places {
         let Some(line) = line else { continue };
         let (program, unit) = sources.program_of(*piece);
+        let lines = statement_lines(&program, unit, *line);
+        if let Some((edits, reason)) = sizes::reshape(&program.units()[unit], lines, &exception.evalue) {
+            found.push(Proposal::edits(vec![(*piece, edits)], EditSource::Environment, exception, reason));
+        }
         if let Some(probe) = knowledge.probe.as_deref_mut() {
             found.extend(where_now(probe, &program, unit, *piece, exception));
         }
         // Names of a module are there for others to import, so only a cell's imports can be known to be unused.
         if *piece < sources.cells().len()
-            && matches!(exception.ename.as_str(), "ImportError" | "ModuleNotFoundError")
             && let Some((edit, reason)) = prune_unused(&program, unit, *line, &exception.evalue)
         {
-            found.push(Proposal {
-                edits: vec![(*piece, vec![edit])],
-                install: Vec::new(),
-                source: EditSource::Environment,
-                rule: None,
-                evidence: exception.signature(),
-                safety: "safe-with-evidence",
+            found.push(Proposal::edits(
+                vec![(*piece, vec![edit])],
+                EditSource::Environment,
+                exception,
                 reason,
-            });
+            ));
         }
     }
     let data = data_path(knowledge.files, sources, &places, exception).or_else(|| {
@@ -132,7 +160,61 @@ pub(crate) async fn proposals(
     });
     found.extend(data);
     found.extend(elsewhere(knowledge, sources, failure.cell, exception));
+    for (piece, line) in places {
+        if let Some(line) = line.filter(|_| piece == failure.cell) {
+            found.extend(put_behind(&sources.program(), piece, line, exception, knowledge.aside));
+        }
+    }
     found
+}
+
+/// The last thing to try on a failing import: the rest of its cell goes first.
+fn put_behind(
+    program: &Program,
+    cell: usize,
+    line: usize,
+    exception: &Exception,
+    aside: &[&str],
+) -> Option<Proposal> {
+    let moved = set_aside(program, cell, line, &exception.evalue, aside)?;
+    let reason = format!(
+        "nothing helps `{}`; it is moved behind what does not need it, so that the rest of its cell runs",
+        moved.statement.lines().next().unwrap_or_default()
+    );
+    let edits = vec![(cell, moved.edits.clone())];
+    let proposal = Proposal::edits(edits, EditSource::Environment, exception, reason);
+    Some(Proposal { aside: Some(moved), ..proposal })
+}
+
+/// What only Kaggle has: its buckets, and a TPU.
+fn platform(
+    knowledge: &Knowledge<'_>,
+    sources: &Sources,
+    places: &[(usize, Option<usize>)],
+    exception: &Exception,
+) -> Option<Proposal> {
+    let program = sources.program();
+    if exception.evalue.starts_with("No module named 'kaggle_datasets'") {
+        let folder = |name: Option<&str>| {
+            let written = match name {
+                Some(name) => format!("../input/{name}"),
+                None => "../input".to_owned(),
+            };
+            let found = match name {
+                Some(_) => knowledge.files.resolve(&written),
+                None => knowledge.files.data(),
+            };
+            found.map_or(written.clone(), str::to_owned)
+        };
+        let edits = tpu::without_buckets(&program, &folder);
+        let reason = "what Kaggle keeps in a bucket lies in the data folder";
+        return (!edits.is_empty())
+            .then(|| Proposal::edits(edits, EditSource::Environment, exception, reason.into()));
+    }
+    let (cell, line) = places.iter().find(|(piece, _)| *piece < sources.cells().len())?;
+    let edits = tpu::without_tpu(&program, *cell, (*line)?);
+    let reason = "there is no TPU; the default strategy runs the same code";
+    (!edits.is_empty()).then(|| Proposal::edits(edits, EditSource::Environment, exception, reason.into()))
 }
 
 /// Rules that the error confirms at places other than the failing line: what a line stumbles over may have been
@@ -141,7 +223,7 @@ fn elsewhere(
     knowledge: &Knowledge<'_>,
     sources: &Sources,
     failing: usize,
-    exception: &crate::diagnose::Exception,
+    exception: &Exception,
 ) -> Vec<Proposal> {
     let program = sources.program();
     let mut found = Vec::new();
@@ -198,6 +280,27 @@ async fn ask_rules(
     error: &LiveError,
     (session, line): (&mut Session, Option<usize>),
 ) -> Vec<Finding> {
+    rank(ask(knowledge, program, error, (session, line)).await, program, error)
+}
+
+/// What the rules say about `cell`, which has just run, with the types that the kernel holds now.
+pub(crate) async fn confirmed_types(
+    knowledge: &Knowledge<'_>,
+    program: &Program,
+    session: &mut Session,
+    cell: usize,
+) -> Vec<Finding> {
+    // An error without a name confirms no rule; it only says whose state the kernel holds.
+    let nameless = LiveError { ename: String::new(), evalue: String::new(), unit: cell, lines: None };
+    ask(knowledge, program, &nameless, (session, None)).await
+}
+
+async fn ask(
+    knowledge: &Knowledge<'_>,
+    program: &Program,
+    error: &LiveError,
+    (session, line): (&mut Session, Option<usize>),
+) -> Vec<Finding> {
     let mut answers = Answers::default();
     for _ in 0..ROUNDS {
         let question =
@@ -205,7 +308,7 @@ async fn ask_rules(
         let findings = knowledge.catalogue.check(&question);
         let asked = answers.asked.take();
         if asked.is_empty() {
-            return rank(findings, program, error);
+            return findings;
         }
         for expression in asked {
             if let Entry::Vacant(unknown) = answers.known.entry(expression) {
@@ -215,7 +318,7 @@ async fn ask_rules(
         }
     }
     let question = Question { program, target: knowledge.pins, error: Some(error), types: Some(&answers) };
-    rank(knowledge.catalogue.check(&question), program, error)
+    knowledge.catalogue.check(&question)
 }
 
 /// Confirmed by the error first, then those on the failing lines, then the failing unit's proven ones.
@@ -271,6 +374,7 @@ fn from_finding(finding: Finding, base: usize, error: &str) -> Option<Proposal> 
     Some(Proposal {
         edits,
         install: Vec::new(),
+        aside: None,
         source: EditSource::Rule,
         rule: Some(finding.rule.id.clone()),
         evidence: error.to_owned(),
@@ -297,7 +401,7 @@ fn where_now(
     program: &Program,
     unit: usize,
     piece: usize,
-    exception: &crate::diagnose::Exception,
+    exception: &Exception,
 ) -> Vec<Proposal> {
     let evalue = exception.evalue.as_str();
     let mut moves: Vec<(String, String)> = Vec::new();
@@ -339,15 +443,8 @@ fn where_now(
     if edits.is_empty() {
         return Vec::new();
     }
-    vec![Proposal {
-        edits: vec![(piece, edits)],
-        install: Vec::new(),
-        source: EditSource::WhereNow,
-        rule: None,
-        evidence: exception.signature(),
-        safety: "safe-with-evidence",
-        reason: homes.join("; "),
-    }]
+    let reason = homes.join("; ");
+    vec![Proposal::edits(vec![(piece, edits)], EditSource::WhereNow, exception, reason)]
 }
 
 fn last(qualified: &str) -> &str {
@@ -359,7 +456,7 @@ fn data_path(
     files: &FileIndex,
     sources: &Sources,
     places: &[(usize, Option<usize>)],
-    exception: &crate::diagnose::Exception,
+    exception: &Exception,
 ) -> Option<Proposal> {
     if exception.evalue.starts_with("Multiple files found in ZIP file") {
         let (piece, _) = places.first()?;
@@ -394,20 +491,8 @@ fn data_path(
     None
 }
 
-fn path_proposal(
-    edits: Vec<(usize, Vec<Edit>)>,
-    exception: &crate::diagnose::Exception,
-    reason: String,
-) -> Proposal {
-    Proposal {
-        edits,
-        install: Vec::new(),
-        source: EditSource::Path,
-        rule: None,
-        evidence: exception.signature(),
-        safety: "safe-with-evidence",
-        reason,
-    }
+fn path_proposal(edits: Vec<(usize, Vec<Edit>)>, exception: &Exception, reason: String) -> Proposal {
+    Proposal::edits(edits, EditSource::Path, exception, reason)
 }
 
 /// A notebook that was written for a platform names its folders in many places: all that resolve change together.
@@ -430,10 +515,7 @@ fn add_platform_literals(edits: &mut Vec<(usize, Vec<Edit>)>, files: &FileIndex,
 }
 
 /// The distribution of a module that is not there, if we know it by name.
-fn missing_distribution(
-    environment: &Environment,
-    exception: &crate::diagnose::Exception,
-) -> Option<Proposal> {
+fn missing_distribution(environment: &Environment, exception: &Exception) -> Option<Proposal> {
     let module = &NO_MODULE.captures(&exception.evalue)?[1];
     let import = module.split('.').next().unwrap_or(module);
     let distribution = Names::shipped().offer(import)?.distribution?;
@@ -444,6 +526,7 @@ fn missing_distribution(
         edits: Vec::new(),
         reason: format!("`{import}` comes with the distribution `{}`", distribution.as_str()),
         install: vec![distribution],
+        aside: None,
         source: EditSource::Environment,
         rule: None,
         evidence: exception.signature(),

@@ -64,6 +64,28 @@ pub struct ErrorRecord {
     pub evalue: String,
 }
 
+/// A failure that nothing helps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadEndRecord {
+    /// What failed, and where.
+    pub error: ErrorRecord,
+    /// The verdict that it would have alone.
+    pub verdict: String,
+    /// What a person can do about it.
+    pub reason: String,
+}
+
+/// A cell that was not run, or not to its end, because of a dead end in another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRunRecord {
+    /// Index among all cells from 0.
+    pub cell: usize,
+    /// The cell that fails.
+    pub dead_end: usize,
+    /// What it needs of that; empty when nothing could be run after the failure.
+    pub names: Vec<String>,
+}
+
 /// One attempt of the repair loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRecord {
@@ -141,8 +163,12 @@ pub struct Report {
     pub seconds: Seconds,
     /// The first error of the notebook as it was, where it was seen live; static fixes may have prevented it.
     pub first_error_before: Option<ErrorRecord>,
-    /// The error that is left.
+    /// The error that is left: that of the first dead end.
     pub remaining_error: Option<ErrorRecord>,
+    /// Every failure that nothing helps, in the order of the cells.
+    pub dead_ends: Vec<DeadEndRecord>,
+    /// Cells that wait for a dead end.
+    pub not_run: Vec<NotRunRecord>,
     /// Outputs of the proof run against the stored ones, cell by cell.
     pub outputs: Vec<OutputRecord>,
     /// Findings that were left alone, in words.
@@ -186,6 +212,9 @@ impl Report {
                 let cell = error.cell.map_or(String::new(), |cell| format!(" in cell {cell}"));
                 writeln!(page, "{title}{cell}: `{}: {}`\n", error.ename, first_line(&error.evalue))?;
             }
+        }
+        if self.dead_ends.len() + self.not_run.len() > 1 {
+            self.write_dead_ends(page)?;
         }
         if !self.edits.is_empty() {
             writeln!(page, "## Changes\n")?;
@@ -237,6 +266,35 @@ impl Report {
             writeln!(page, "```\n{}\n```", list.join("\n"))?;
         }
         Ok(())
+    }
+}
+
+impl Report {
+    fn write_dead_ends(&self, page: &mut String) -> std::fmt::Result {
+        writeln!(page, "## What nothing helps\n")?;
+        for end in &self.dead_ends {
+            let cell = end.error.cell.map_or(String::new(), |cell| format!("cell {cell}: "));
+            writeln!(
+                page,
+                "- {cell}`{}: {}` — {}",
+                end.error.ename,
+                first_line(&end.error.evalue),
+                end.reason
+            )?;
+        }
+        for waiting in &self.not_run {
+            let why = if waiting.names.is_empty() {
+                "nothing could be run after it".to_owned()
+            } else {
+                format!("it needs `{}`", waiting.names.join("`, `"))
+            };
+            writeln!(
+                page,
+                "- cell {} was not run: cell {} fails, and {why}",
+                waiting.cell, waiting.dead_end
+            )?;
+        }
+        writeln!(page)
     }
 }
 

@@ -120,7 +120,6 @@ pub async fn run_notebook(
     drop(units);
     let root = tree_root(&real, named.iter().map(String::as_str));
     let mut session = Session::start(environment, (&real, &root), &sources, &options.session).await?;
-    let before = Snapshot::of(&session.scratch().folder());
     let mut cells = Vec::new();
     let mut errors = Vec::new();
     let mut stop = None;
@@ -168,8 +167,7 @@ pub async fn run_notebook(
     };
     let mut notes = session.kernel().confinement().missing.clone();
     notes.push(crate::scratch::UNCONFINED.to_owned());
-    let folder = session.scratch().folder();
-    let tables = before.tables(&folder, stop.is_none() && errors.is_empty());
+    let tables = session.tables(stop.is_none() && errors.is_empty(), &[]);
     let log_path = session.log().to_owned();
     let (scratch, exit) = session.finish().await;
     let log = std::fs::read(log_path).unwrap_or_default();
@@ -243,7 +241,7 @@ pub async fn run_script(
         cells: Vec::new(),
         errors,
         exit: finished.exit.death.to_string(),
-        tables: before.tables(&scratch.folder(), verdict == Verdict::Runs),
+        tables: before.tables(&scratch.folder(), verdict == Verdict::Runs, &[]),
         notes: finished.confinement.missing,
     };
     finish(&mut recorder, &report, &log)?;

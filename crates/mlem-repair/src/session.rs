@@ -13,6 +13,7 @@ use mlem_notebook::Output;
 use crate::diagnose::{Exception, Frame, FramePlace, is_library};
 use crate::scratch::Scratch;
 use crate::sources::{Place, Sources};
+use crate::tables::{Sample, Snapshot, Table};
 
 /// How kernels are run.
 #[derive(Debug, Clone)]
@@ -91,6 +92,8 @@ pub(crate) struct Session {
     /// Execution count → position of the code cell; survives nothing but this kernel.
     executions: HashMap<u64, usize>,
     log: PathBuf,
+    /// The working folder's files before the first cell.
+    before: Snapshot,
 }
 
 impl Session {
@@ -107,8 +110,9 @@ impl Session {
         let scratch = Scratch::copy_of(notebook, root).map_err(SessionError::Scratch)?;
         write_modules(&scratch, sources).map_err(SessionError::Scratch)?;
         let log = scratch.root().with_file_name("kernel.log");
+        let before = Snapshot::of(&scratch.folder());
         let kernel = Kernel::start(spec(environment, &scratch, options, &log)).await?;
-        Ok(Session { kernel, scratch, options: options.clone(), executions: HashMap::new(), log })
+        Ok(Session { kernel, scratch, options: options.clone(), executions: HashMap::new(), log, before })
     }
 
     /// Starts afresh: a new kernel and a new scratch copy, as a user's "restart and run all" would.
@@ -231,6 +235,12 @@ impl Session {
     /// The scratch copy.
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
+    }
+
+    /// The tables that the cells wrote so far, the likely submission first; `samples` are sample submissions
+    /// elsewhere.
+    pub(crate) fn tables(&self, finished: bool, samples: &[Sample]) -> Vec<Table> {
+        self.before.tables(&self.scratch.folder(), finished, samples)
     }
 
     /// The running kernel's own words about its language, for the notebook's metadata.

@@ -131,6 +131,15 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
             let message = error.evalue.lines().next().unwrap_or_default();
             console::line(&format!("  remaining error{cell}: {}: {message}", error.ename));
         }
+        for end in report.dead_ends.iter().skip(1) {
+            let cell = end.error.cell.map_or(String::new(), |cell| format!(" in cell {cell}"));
+            let message = end.error.evalue.lines().next().unwrap_or_default();
+            console::line(&format!("  also{cell}: {}: {message}", end.error.ename));
+        }
+        if !report.not_run.is_empty() {
+            let cells: Vec<String> = report.not_run.iter().map(|each| each.cell.to_string()).collect();
+            console::line(&format!("  not run, since they need what fails: cells {}", cells.join(", ")));
+        }
         let place = if arguments.in_place && ran { file } else { &folder };
         console::line(&format!("  results in {}", place.display()));
     }
