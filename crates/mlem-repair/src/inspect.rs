@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mlem_environment::Probe;
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::{EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_python2};
+use mlem_rules::checks::{PYTHON2, SYNTAX, VANISHED};
 use mlem_rules::{Catalogue, Pins, Proof, Question, Safety};
 use serde::Serialize;
 
@@ -29,13 +30,6 @@ pub struct Located {
     /// `safe`, `safe-with-evidence` or `unsafe`.
     pub safety: &'static str,
 }
-
-/// Rule id of Python 2 syntax, which the lift of `mlem-python` rewrites.
-pub const PYTHON2: &str = "PY2";
-/// Id of findings about names and arguments that the interpreter does not have.
-pub const VANISHED: &str = "VANISHED";
-/// Id of findings about source that cannot be read.
-pub const SYNTAX: &str = "SYNTAX";
 
 /// Inspects the code cells of a notebook; the second value is its program, for its imports.
 ///
@@ -94,15 +88,15 @@ fn inspect(
             match (unit.syntax(), &lifted) {
                 (Syntax::Python2 { reasons }, Some((_, start))) => {
                     let message = format!("Python 2 syntax: {}", reasons.join(", "));
-                    found.push(at(*cell, unit.position(*start), PYTHON2, message, true, Safety::Safe));
+                    found.push(at(*cell, unit.position(*start), PYTHON2.id, message, true, Safety::Safe));
                 }
                 (Syntax::Python2 { .. }, None) if target.python.0 >= 3 => {
                     let message = "Python 2 syntax that cannot be lifted to Python 3".to_owned();
-                    found.push(at(*cell, first, PYTHON2, message, false, Safety::Unsafe));
+                    found.push(at(*cell, first, PYTHON2.id, message, false, Safety::Unsafe));
                 }
                 (Syntax::Broken { line, column, message }, _) => {
                     let message = format!("not valid Python: {message}");
-                    found.push(at(*cell, (*line, *column), SYNTAX, message, false, Safety::Unsafe));
+                    found.push(at(*cell, (*line, *column), SYNTAX.id, message, false, Safety::Unsafe));
                 }
                 _ => {}
             }
@@ -131,7 +125,14 @@ fn inspect(
                 *unit == vanished.unit && range.contains_inclusive(vanished.at)
             };
             if !ruled.iter().any(spoken) {
-                found.push(at(cell, position, VANISHED, vanished.message, false, Safety::SafeWithEvidence));
+                found.push(at(
+                    cell,
+                    position,
+                    VANISHED.id,
+                    vanished.message,
+                    false,
+                    Safety::SafeWithEvidence,
+                ));
             }
         }
     }

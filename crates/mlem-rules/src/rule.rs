@@ -71,7 +71,9 @@ pub struct Rule {
     pub(crate) known: Vec<String>,
     pub(crate) matcher: Matcher,
     /// The file it is written in.
-    pub(crate) file: &'static str,
+    pub file: String,
+    /// The line in that file where its table begins, from 1.
+    pub line: usize,
     /// Compiled when a live error is first looked at; a test compiles them all.
     compiled: OnceLock<Option<Regex>>,
 }
@@ -129,12 +131,12 @@ impl Rule {
             .is_some_and(|regex| regex.is_match(&format!("{ename}: {evalue}")))
     }
 
-    pub(crate) fn compile(raw: RawRule, file: &'static str) -> Result<Rule, (String, String)> {
+    pub(crate) fn compile(raw: RawRule, file: &str, line: usize) -> Result<Rule, (String, String)> {
         let id = raw.id.clone();
-        Self::compile_fields(raw, file).map_err(|reason| (id, reason))
+        Self::compile_fields(raw, file, line).map_err(|reason| (id, reason))
     }
 
-    fn compile_fields(raw: RawRule, file: &'static str) -> Result<Rule, String> {
+    fn compile_fields(raw: RawRule, file: &str, line: usize) -> Result<Rule, String> {
         check_words(&raw)?;
         let version = |field: &str, text: &str| {
             Version::from_str(text).map_err(|_| format!("{field}: `{text}` is not a version"))
@@ -191,7 +193,8 @@ impl Rule {
             unknown: raw.unknown,
             known: raw.known.clone(),
             matcher,
-            file,
+            file: file.to_string(),
+            line,
             compiled: OnceLock::new(),
         })
     }

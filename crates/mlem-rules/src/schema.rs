@@ -101,6 +101,21 @@ pub enum Kind {
     Environment,
 }
 
+impl Kind {
+    /// The word that rule files use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Moved => "moved",
+            Kind::Renamed => "renamed",
+            Kind::Argument => "argument",
+            Kind::Rewrite => "rewrite",
+            Kind::Default => "default",
+            Kind::Error => "error",
+            Kind::Environment => "environment",
+        }
+    }
+}
+
 /// When a fix may be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -135,6 +150,17 @@ pub enum ScoreEffect {
     Shifting,
     /// Not known.
     Unknown,
+}
+
+impl ScoreEffect {
+    /// The word that rule files use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ScoreEffect::Neutral => "neutral",
+            ScoreEffect::Shifting => "shifting",
+            ScoreEffect::Unknown => "unknown",
+        }
+    }
 }
 
 /// What to do where a type condition cannot be decided.

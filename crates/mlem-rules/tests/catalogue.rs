@@ -69,9 +69,40 @@ fn errors_name_file_rule_field_and_reason() {
     ];
     for (old, new, reason) in cases {
         let said = refused(old, new);
-        assert!(said.starts_with("x.toml: rule XX001: "), "{said}");
+        assert!(said.starts_with("x.toml:") && said.contains(": rule XX001: "), "{said}");
         assert!(said.contains(reason), "{said:?} does not say {reason:?}");
     }
+}
+
+#[test]
+fn errors_stand_where_the_field_is() {
+    let place = |old: &str, new: &str| {
+        let text = RULE.replace(old, new);
+        let error = Catalogue::parse("x.toml", &text).expect_err("should be refused").remove(0);
+        let place = error.place.unwrap();
+        text.lines().nth(place.line - 1).unwrap()[place.column - 1..].to_string()
+    };
+    assert_eq!(place("source  =", "sauce   ="), "sauce   = \"release notes\"");
+    assert_eq!(place("\"1.0\"", "\"one\""), "since   = \"one\"");
+    assert_eq!(place("\"renamed\"", "\"other\""), "\"other\"");
+    assert_eq!(place("proof   = \"fails\"", "proof = \"fails\"\nwhere = { y = \"list\" }"), "y = \"list\" }");
+    // What no one field is to blame for stands at the rule.
+    assert_eq!(place("after   = \"np.new(1)\"", ""), "[[rule]]");
+}
+
+#[test]
+fn more_files_extend_the_shipped_rules_and_take_no_id_of_theirs() {
+    let files = |text: &str| [("mine.toml".to_string(), text.to_string())];
+    let catalogue = Catalogue::extended(&files(RULE)).unwrap();
+    assert_eq!(catalogue.rules().len(), Catalogue::shipped().rules().len() + 1);
+    assert_eq!(catalogue.rule("XX001").unwrap().file, "mine.toml");
+    let errors = Catalogue::extended(&files(&RULE.replace("XX001", "PD001"))).expect_err("taken");
+    assert_eq!(
+        errors[0].to_string(),
+        "mine.toml:2:1: rule PD001: `PD001` is also used by PD001 in mlem's rules/pandas.toml; take another"
+    );
+    let errors = Catalogue::extended(&files(&RULE.replace("a-name", "python-2-syntax"))).expect_err("taken");
+    assert!(errors[0].to_string().contains("also used by PY2 in mlem itself"), "{}", errors[0]);
 }
 
 #[test]
@@ -79,12 +110,12 @@ fn identifiers_are_unique() {
     let twice = format!("{RULE}{}", RULE.replace("a-name", "another-name"));
     let errors = Catalogue::parse("x.toml", &twice).expect_err("should be refused");
     let said = errors[0].to_string();
-    assert_eq!(said, "x.toml: rule XX001: `XX001` is also used by XX001 in x.toml");
+    assert_eq!(said, "x.toml:18:1: rule XX001: `XX001` is also used by XX001 in x.toml; take another");
 }
 
 #[test]
 fn text_that_is_not_toml_is_said_with_its_place() {
     let errors = Catalogue::parse("x.toml", "[[rule]]\nid = ").expect_err("should be refused");
     let said = errors[0].to_string();
-    assert!(said.starts_with("x.toml: ") && said.contains("line 2"), "{said}");
+    assert!(said.starts_with("x.toml:2:6: "), "{said}");
 }

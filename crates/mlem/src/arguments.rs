@@ -30,6 +30,9 @@ pub(crate) enum Command {
     /// Bring notebooks back: environment, static fixes, live repair, clean proof run, verdict, report
     #[command(after_help = "Example: mlem modernize old.ipynb --data input/")]
     Modernize(Modernize),
+    /// Explain rules: what changed, since when, the old form and the new, and how it is shown to be true
+    #[command(after_help = "Example: mlem rule PD001")]
+    Rule(Rule),
     /// Distributions that notebooks need, and what an interpreter has
     Env(Env),
     /// The folder of built environments
@@ -47,6 +50,17 @@ pub(crate) enum FindingsFormat {
     Github,
     /// SARIF 2.1.0
     Sarif,
+}
+
+/// How rules are explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuleFormat {
+    /// For people: a rule in full, or all in a line each
+    Text,
+    /// For programs
+    Json,
+    /// The reference of all rules, as in docs/rules.md
+    Markdown,
 }
 
 /// How reports are printed.
@@ -183,6 +197,38 @@ pub(crate) struct Modernize {
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+/// Which configuration file counts, and which rules there are.
+#[derive(Debug, Args)]
+pub(crate) struct Configured {
+    /// Folder with rules of your own (*.toml), beside the shipped ones (repeatable)
+    #[arg(long = "rules", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Use this mlem.toml or pyproject.toml instead of the nearest
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read no configuration file
+    #[arg(long)]
+    pub(crate) isolated: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rule {
+    /// Ids or names, such as PD001 or dataframe-append-frame
+    #[arg(required_unless_present_any = ["all", "test"], value_name = "RULE")]
+    pub(crate) rules: Vec<String>,
+    /// All rules
+    #[arg(long, conflicts_with = "rules")]
+    pub(crate) all: bool,
+    /// Check that the `before` of your own rules, or of the named ones, becomes exactly their `after`
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) test: bool,
+    /// How rules are explained
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: RuleFormat,
+    #[command(flatten)]
+    pub(crate) configured: Configured,
 }
 
 #[derive(Debug, Args)]

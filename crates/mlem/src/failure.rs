@@ -17,6 +17,12 @@ pub(crate) enum Failure {
     /// Several inputs could not be used; each was reported by itself.
     #[error("{0} of the inputs could not be used")]
     Inputs(usize),
+    /// A configuration file, a rule file, or an argument that names a rule.
+    #[error(transparent)]
+    Configuration(#[from] mlem_configuration::ConfigurationError),
+    /// An id or a name that no rule has.
+    #[error(transparent)]
+    UnknownRule(#[from] mlem_rules::UnknownRule),
     /// A job that could not be done.
     #[error(transparent)]
     Job(#[from] mlem_repair::JobError),

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod configuration;
 mod console;
 mod failure;
 mod inputs;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Command::Fix(fix) => commands::fix::run(&fix),
         Command::Run(run) => commands::run::run(&run),
         Command::Modernize(modernize) => commands::modernize::run(&modernize),
+        Command::Rule(rule) => commands::rule::run(&rule),
         Command::Env(env) => commands::env::run(&env),
         Command::Cache(cache) => commands::cache::run(&cache),
     };

@@ -22,11 +22,7 @@ pub(crate) fn pins(target: &Target) -> Result<Pins, Failure> {
     if let Some(python) = &target.python {
         return Ok(mlem_repair::pins(&mlem_environment::existing(python)?));
     }
-    let newest = newest_releases();
-    let mut pins = Pins {
-        python: newest.python(),
-        packages: newest.iter().map(|(name, version)| (name.to_owned(), version.clone())).collect(),
-    };
+    let mut pins = crate::configuration::releases();
     for wish in &target.target {
         let parsed = wish.split_once("==").and_then(|(name, version)| {
             Some((Distribution::new(name.trim()), version.trim().parse::<Version>().ok()?))

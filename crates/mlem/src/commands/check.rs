@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use mlem_environment::Probe;
 use mlem_notebook::{Language, Notebook};
 use mlem_repair::inspect::{self, Located, Seen};
+use mlem_rules::checks::CHECKS;
 use mlem_rules::{Catalogue, Pins};
 use rayon::prelude::*;
 use serde_json::json;
@@ -120,12 +121,9 @@ fn sarif(findings: &[Located]) -> serde_json::Value {
         .iter()
         .map(|rule| json!({"id": rule.id, "name": rule.name, "shortDescription": {"text": rule.summary}}))
         .collect();
-    let own = [
-        (inspect::PYTHON2, "python-2-syntax", "Python 2 syntax"),
-        (inspect::SYNTAX, "invalid-syntax", "Source that does not parse"),
-        (inspect::VANISHED, "vanished-name", "A name or argument that the interpreter does not have"),
-    ];
-    let own = own.map(|(id, name, text)| json!({"id": id, "name": name, "shortDescription": {"text": text}}));
+    let own = CHECKS.map(
+        |check| json!({"id": check.id, "name": check.name, "shortDescription": {"text": check.summary}}),
+    );
     let rules: Vec<serde_json::Value> = own.into_iter().chain(rules).collect();
     let results: Vec<serde_json::Value> = findings
         .iter()

@@ -5,4 +5,5 @@ pub(crate) mod check;
 pub(crate) mod env;
 pub(crate) mod fix;
 pub(crate) mod modernize;
+pub(crate) mod rule;
 pub(crate) mod run;
