@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::cache::{Use, lock_path};
 use crate::interpreter::{Interpreter, InterpreterError};
 use crate::resolve::{self, Dropped, PassedOver, Resolution, Suspect};
 use crate::uv::{self, Uv, UvMissing};
@@ -75,6 +76,8 @@ pub struct Environment {
     pub passed_over: Vec<PassedOver>,
     /// Versions that look too old to be what anybody meant.
     pub suspects: Vec<Suspect>,
+    /// Keeps it from being pruned.
+    pub(crate) used: Option<Use>,
 }
 
 /// Why there is no environment.
@@ -144,14 +147,14 @@ pub enum EnvironmentError {
 
 /// What is written beside a finished environment; its presence says that it is finished.
 #[derive(Serialize, Deserialize)]
-struct Record {
-    lock: Lock,
+pub(crate) struct Record {
+    pub(crate) lock: Lock,
     uv: String,
 }
 
-const RECORD: &str = "environment.json";
+pub(crate) const RECORD: &str = "environment.json";
 /// Made first in a folder of ours, so that only such a folder is ever removed.
-const OURS: &str = ".mlem-environment";
+pub(crate) const OURS: &str = ".mlem-environment";
 
 impl Environment {
     fn new(interpreter: Interpreter) -> Self {
@@ -164,6 +167,7 @@ impl Environment {
             dropped: Vec::new(),
             passed_over: Vec::new(),
             suspects: Vec::new(),
+            used: None,
         }
     }
 
@@ -199,7 +203,8 @@ impl Environment {
 
 /// The environment of an interpreter that exists, virtual or not. It is only read.
 pub fn existing(python: &Path) -> Result<Environment, EnvironmentError> {
-    Ok(Environment::new(Interpreter::inspect(python)?))
+    let used = Use::of_interpreter(python);
+    Ok(Environment { used, ..Environment::new(Interpreter::inspect(python)?) })
 }
 
 /// Builds an environment under `cache/environments`, or takes the one built before from the same exact versions.
@@ -333,7 +338,7 @@ fn install(
 
     // Scripts in an environment name its interpreter by absolute path, so it is built in its final place, under a lock
     // and with the record written last, rather than elsewhere and moved.
-    let guard_path = environments.join(format!("{key}.lock"));
+    let guard_path = lock_path(&folder, "lock");
     let guard = File::options()
         .read(true)
         .write(true)
@@ -349,8 +354,9 @@ fn install(
         }
         Err(TryLockError::Error(source)) => return Err(EnvironmentError::Cache { path: guard_path, source }),
     }
+    // Taken while the guard is held, so that nothing prunes it in between.
     if let Some(environment) = finished(&folder, &python) {
-        return Ok(environment);
+        return Ok(Environment { used: Use::of(&folder), ..environment });
     }
     if folder.exists() {
         if !folder.join(OURS).exists() {
@@ -377,6 +383,7 @@ fn install(
     let text = serde_json::to_string_pretty(&record).map_err(|error| failed(error.to_string()))?;
     fs::write(&draft, text).map_err(at(&draft))?;
     fs::rename(&draft, folder.join(RECORD)).map_err(at(&draft))?;
+    environment.used = Use::of(&folder);
     Ok(environment)
 }
 

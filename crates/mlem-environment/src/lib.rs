@@ -5,13 +5,15 @@
 //!   called one.
 //! - [`Interpreter`] finds Pythons and says what each is.
 //! - [`build`] makes an [`Environment`] for a list of wanted distributions with [`Uv`], keyed by its [`Lock`];
-//!   [`existing`] describes one that is there; [`install_missing`] makes one with more in it.
+//!   [`existing`] describes one that is there; [`install_missing`] makes one with more in it;
+//!   [`prune`] takes out built ones that nobody uses.
 //! - [`Probe`] asks an environment what it has: names, signatures, defaults, and where a vanished name lives now.
 //! - [`newest_releases`] is what code is judged against when no interpreter is given.
 //!
 //! Everything known about particular distributions stands in the tables under `data/`.
 
 mod bindings;
+mod cache;
 mod collect;
 mod detect;
 mod distribution;
@@ -31,6 +33,7 @@ mod resolve;
 mod surroundings;
 mod uv;
 
+pub use cache::{Pruned, Unused, prune};
 pub use detect::{Detected, Detector, Need, NeedKind, Pins, Why, detect, detect_units};
 pub use distribution::Distribution;
 pub use environment::{

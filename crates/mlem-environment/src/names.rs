@@ -492,6 +492,7 @@ mod tests {
             dropped: Vec::new(),
             passed_over: Vec::new(),
             suspects: Vec::new(),
+            used: None,
         };
         let (mut index, _) = NameIndex::build(&environment);
         index.finish();

@@ -9,6 +9,7 @@ mod colab;
 mod dead_ends;
 pub mod diagnose;
 mod imports;
+pub mod in_place;
 pub mod inspect;
 mod job;
 mod live;

@@ -1,4 +1,4 @@
-//! Writes a job's result: a folder of its own, or in place with a backup.
+//! Writes a job's result into a folder of its own.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ pub struct WriteError {
     pub error: io::Error,
 }
 
-fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, WriteError> {
+pub(crate) fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, WriteError> {
     result.map_err(|error| WriteError { path: path.to_owned(), error })
 }
 
@@ -35,7 +35,7 @@ pub fn prepare(folder: &Path) -> Result<(), WriteError> {
     at(folder, tempfile::Builder::new().prefix(".mlem-").tempfile_in(folder).map(drop))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     if let Some(folder) = path.parent() {
         at(folder, fs::create_dir_all(folder))?;
     }
@@ -84,38 +84,6 @@ pub fn is_own_folder(input: &Path, folder: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).ok();
     let own = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     real(own).is_some() && real(own) == real(folder)
-}
-
-/// Replaces the notebook and its changed modules, after copying the old ones to `folder/backup/` (or `backup-2/` …:
-/// an earlier backup is never overwritten).
-///
-/// # Errors
-/// When a file cannot be written; the originals are in the backup by then.
-pub fn write_in_place(result: &Modernized, notebook: &Path, folder: &Path) -> Result<(), WriteError> {
-    let mut targets: Vec<(PathBuf, PathBuf, Vec<u8>)> = result
-        .modules
-        .iter()
-        .map(|(path, text)| (result.root.join(path), path.clone(), text.clone().into_bytes()))
-        .collect();
-    let name = PathBuf::from(notebook.file_name().unwrap_or_default());
-    targets.push((notebook.to_owned(), name, result.notebook.to_text().into_bytes()));
-    targets.retain(|(target, _, bytes)| fs::read(target).ok().as_ref() != Some(bytes));
-    let backup = (1..)
-        .map(
-            |number| {
-                if number == 1 { folder.join("backup") } else { folder.join(format!("backup-{number}")) }
-            },
-        )
-        .find(|backup| !backup.exists())
-        .unwrap_or_else(|| folder.join("backup"));
-    for (target, name, _) in &targets {
-        let original = at(target, fs::read(target))?;
-        write(&backup.join(name), &original)?;
-    }
-    for (target, _, bytes) in &targets {
-        at(target, write_atomic(target, bytes))?;
-    }
-    Ok(())
 }
 
 /// Writes a run's notebook, report, tables and log into `folder`.

@@ -30,9 +30,15 @@ pub(crate) enum Command {
     /// Bring notebooks back: environment, static fixes, live repair, clean proof run, verdict, report
     #[command(after_help = "Example: mlem modernize old.ipynb --data input/")]
     Modernize(Modernize),
+<<<<<<< HEAD
     /// Explain rules: what changed, since when, the old form and the new, and how it is shown to be true
     #[command(after_help = "Example: mlem rule PD001")]
     Rule(Rule),
+=======
+    /// Take back what the last `modernize --in-place` replaced
+    #[command(after_help = "Example: mlem undo old.ipynb")]
+    Undo(Undo),
+>>>>>>> 423dfff (Add mlem undo and mlem cache prune)
     /// Distributions that notebooks need, and what an interpreter has
     Env(Env),
     /// The folder of built environments
@@ -282,6 +288,32 @@ pub(crate) struct Cache {
 pub(crate) enum CacheCommand {
     /// Print the folder
     Dir,
+    /// Remove built environments that nothing uses; everything else in the cache stays
+    #[command(after_help = "Example: mlem cache prune --older-than 30 --dry-run")]
+    Prune(Prune),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prune {
+    /// Only those that were not used for so many days
+    #[arg(long, value_name = "DAYS", default_value = "0")]
+    pub(crate) older_than: u32,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// Notebooks that `mlem modernize --in-place` replaced
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The results' folder of that run [default: NAME.mlem/ beside each notebook]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

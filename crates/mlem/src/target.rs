@@ -134,15 +134,15 @@ pub(crate) fn ledger(execution: &Execution) -> Result<Ledger, Failure> {
 }
 
 /// Where an input's results go: `--out` (a sub-folder for each of several), else `NAME.mlem/` beside it.
-pub(crate) fn results(execution: &Execution, input: &Path, several: bool) -> PathBuf {
+pub(crate) fn results(out: Option<&Path>, input: &Path, several: bool) -> PathBuf {
     let stem = input.file_stem().unwrap_or_default();
-    match &execution.out {
+    match out {
         Some(out) if several => {
             let relative: PathBuf =
                 input.components().filter(|part| matches!(part, std::path::Component::Normal(_))).collect();
             out.join(relative.with_extension(""))
         }
-        Some(out) => out.clone(),
+        Some(out) => out.to_owned(),
         None => {
             let mut name = stem.to_owned();
             name.push(".mlem");

@@ -7,3 +7,4 @@ pub(crate) mod fix;
 pub(crate) mod modernize;
 pub(crate) mod rule;
 pub(crate) mod run;
+pub(crate) mod undo;

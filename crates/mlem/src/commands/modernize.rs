@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use mlem_ledger::Ledger;
-use mlem_repair::{Job, Modernized, Options, results};
+use mlem_repair::{Job, Modernized, Options, in_place, results};
 use mlem_verdict::Verdict;
 
 use crate::arguments::{Format, Modernize, Strategy};
@@ -65,7 +65,7 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
     let execution = &arguments.execution;
     // Refuse what cannot be run before an environment is built for it, and a folder before work is lost.
     let notebook = mlem_repair::read_runnable(file)?;
-    let folder = target::results(execution, file, several);
+    let folder = target::results(execution.out.as_deref(), file, several);
     if results::is_own_folder(file, &folder) {
         return Err(Failure::path(
             &folder,
@@ -109,7 +109,7 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
     results::write_modernized(&finished, &name, &folder)?;
     let ran = finished.report.remaining_error.is_none();
     if arguments.in_place && ran {
-        results::write_in_place(&finished, file, &folder)?;
+        in_place::replace(&finished, file, &folder)?;
     }
     drop(progress);
     if arguments.diff {

@@ -51,7 +51,7 @@ fn one(file: &Path, arguments: &Run, ledger: &Ledger, several: bool) -> Result<R
     let execution = &arguments.execution;
     let is_script = extension(file) == "py";
     let notebook = if is_script { None } else { Some(mlem_repair::read_runnable(file)?) };
-    let folder = target::results(execution, file, several);
+    let folder = target::results(execution.out.as_deref(), file, several);
     if results::is_own_folder(file, &folder) {
         return Err(Failure::path(
             &folder,
