@@ -5,6 +5,7 @@
 //! [`Verdict`].
 
 mod outputs;
+pub mod statistics;
 mod verdict;
 
 pub use outputs::{CellComparison, OutputStatus, Tolerance, compare_notebooks, compare_outputs, summarise};
