@@ -30,15 +30,12 @@ pub(crate) enum Command {
     /// Bring notebooks back: environment, static fixes, live repair, clean proof run, verdict, report
     #[command(after_help = "Example: mlem modernize old.ipynb --data input/")]
     Modernize(Modernize),
-<<<<<<< HEAD
     /// Explain rules: what changed, since when, the old form and the new, and how it is shown to be true
     #[command(after_help = "Example: mlem rule PD001")]
     Rule(Rule),
-=======
     /// Take back what the last `modernize --in-place` replaced
     #[command(after_help = "Example: mlem undo old.ipynb")]
     Undo(Undo),
->>>>>>> 423dfff (Add mlem undo and mlem cache prune)
     /// Distributions that notebooks need, and what an interpreter has
     Env(Env),
     /// The folder of built environments

@@ -23,11 +23,8 @@ fn main() -> ExitCode {
         Command::Fix(fix) => commands::fix::run(&fix),
         Command::Run(run) => commands::run::run(&run),
         Command::Modernize(modernize) => commands::modernize::run(&modernize),
-<<<<<<< HEAD
         Command::Rule(rule) => commands::rule::run(&rule),
-=======
         Command::Undo(undo) => commands::undo::run(&undo),
->>>>>>> 423dfff (Add mlem undo and mlem cache prune)
         Command::Env(env) => commands::env::run(&env),
         Command::Cache(cache) => commands::cache::run(&cache),
     };
