@@ -216,31 +216,45 @@ impl Arguments {
         list.into_edits()
     }
 
+    /// Whether every argument is treated on its own: nothing is added and the call keeps its name.
+    pub(crate) fn concerns_single_arguments(&self) -> bool {
+        self.callee.is_none() && self.add.is_empty()
+    }
+
+    pub(crate) fn drops(&self, parameter: &str) -> bool {
+        self.drop.iter().any(|dropped| dropped == parameter)
+    }
+
+    pub(crate) fn renamed(&self, parameter: &str) -> Option<&str> {
+        self.rename.get(parameter).map(String::as_str)
+    }
+
+    /// The new source text of a value of a parameter; empty where the argument goes with it.
+    pub(crate) fn replacement(&self, parameter: &str, value: &Expr) -> Option<&str> {
+        self.values.get(parameter)?.iter().find_map(|(old, new)| match old.body() {
+            [Stmt::Expr(old)] if ComparableExpr::from(&*old.value) == ComparableExpr::from(value) => {
+                Some(new.as_str())
+            }
+            _ => None,
+        })
+    }
+
     fn replace_value(&self, list: &mut ItemList, parameter: &str, argument: TextRange, value: &Expr) -> bool {
-        let Some(pairs) = self.values.get(parameter) else {
+        let Some(new) = self.replacement(parameter, value) else {
             return false;
         };
-        for (old, new) in pairs {
-            let [Stmt::Expr(old)] = old.body() else {
-                continue;
-            };
-            if ComparableExpr::from(&*old.value) != ComparableExpr::from(value) {
-                continue;
-            }
-            if new.is_empty() {
-                list.remove(argument);
-            } else {
-                let text = in_quotes_of(&list.source[value.range()], new);
-                list.replace(value.range(), text);
-            }
-            return true;
+        if new.is_empty() {
+            list.remove(argument);
+        } else {
+            let text = in_quotes_of(&list.source[value.range()], new);
+            list.replace(value.range(), text);
         }
-        false
+        true
     }
 }
 
 /// A new string literal in the quotes of the old one.
-fn in_quotes_of(old: &str, new: &str) -> String {
+pub(crate) fn in_quotes_of(old: &str, new: &str) -> String {
     let body = new.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     match body {
         Some(body) if old.starts_with('"') && !body.contains(['"', '\\', '\'']) => {
@@ -295,7 +309,7 @@ impl<'a> ArgumentList<'a> {
 }
 
 /// Items separated by commas between two brackets, and the edits made to them.
-struct ItemList<'a> {
+pub(crate) struct ItemList<'a> {
     source: &'a str,
     /// The list with its brackets.
     whole: TextRange,
@@ -312,7 +326,7 @@ impl<'a> ItemList<'a> {
         ItemList { source, whole, ranges, removed: Vec::new(), appended: Vec::new(), edits: Vec::new() }
     }
 
-    fn of_dict(source: &'a str, dict: &ExprDict) -> Self {
+    pub(crate) fn of_dict(source: &'a str, dict: &ExprDict) -> Self {
         let ranges = dict.items.iter().map(|item| {
             let start = item.key.as_ref().map_or(item.value.start(), Ranged::start);
             TextRange::new(start, item.value.end())
@@ -320,16 +334,16 @@ impl<'a> ItemList<'a> {
         Self::new(source, dict.range, ranges.collect())
     }
 
-    fn remove(&mut self, range: TextRange) {
+    pub(crate) fn remove(&mut self, range: TextRange) {
         self.removed.push(range);
     }
 
-    fn replace(&mut self, range: TextRange, text: String) {
+    pub(crate) fn replace(&mut self, range: TextRange, text: String) {
         self.edits.push(Edit { range, text });
     }
 
     /// The edits; items that go take their comma and the white space before them along.
-    fn into_edits(mut self) -> Vec<Edit> {
+    pub(crate) fn into_edits(mut self) -> Vec<Edit> {
         let is_removed = |range: &TextRange| self.removed.contains(range);
         let kept_last = self.ranges.iter().rposition(|range| !is_removed(range));
         let mut edits = std::mem::take(&mut self.edits);

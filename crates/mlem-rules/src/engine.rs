@@ -61,7 +61,7 @@ impl Catalogue {
         for at in functions {
             let rule = &self.rules()[at];
             if let Matcher::Function(function) = &rule.matcher {
-                let context = Context { question, rule };
+                let context = Context { question, rule, catalogue: self };
                 checker.findings.extend((function.check)(&context));
             }
         }

@@ -1,6 +1,8 @@
 //! Rules that a table cannot say: functions over the whole program, registered by name.
 
 mod chained;
+mod grid;
+mod iterators;
 mod ix;
 mod lightgbm;
 mod splitters;
@@ -9,6 +11,7 @@ mod xgboost;
 
 pub(crate) use walk::assignments;
 
+use crate::catalogue::Catalogue;
 use crate::finding::Finding;
 use crate::rule::Rule;
 use crate::target::Question;
@@ -17,6 +20,7 @@ use crate::target::Question;
 pub(crate) struct Context<'a> {
     pub(crate) question: &'a Question<'a>,
     pub(crate) rule: &'static Rule,
+    pub(crate) catalogue: &'static Catalogue,
 }
 
 /// A function rule.
@@ -44,6 +48,8 @@ const FUNCTIONS: &[FunctionRule] = &[
     FunctionRule { name: "chained_inplace", triggers: &["inplace"], check: chained::check_inplace },
     FunctionRule { name: "ix", triggers: ix::TRIGGERS, check: ix::check },
     FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
+    FunctionRule { name: "iterator_lists", triggers: iterators::TRIGGERS, check: iterators::check },
+    FunctionRule { name: "parameter_grid", triggers: grid::TRIGGERS, check: grid::check },
     FunctionRule { name: "xgboost_fit", triggers: xgboost::TRIGGERS, check: xgboost::check },
 ];
 

@@ -9,7 +9,7 @@ use mlem_python::ast::{Comprehension, Expr, ExprCall, Stmt};
 use mlem_python::{Edit, Program, Ranged, TextRange, TextSize};
 
 use super::Context;
-use super::walk::{Assignment, assignments, each_expr, each_stmt, in_force, is_bool, is_name};
+use super::walk::{Assignment, Parameters, assignments, each_expr, each_stmt, in_force, is_bool, is_name};
 use crate::call::ArgumentList;
 use crate::finding::{Finding, Fix};
 use crate::judge::finding;
@@ -247,8 +247,6 @@ struct Uses<'a> {
     by_name: Vec<(String, usize, Use)>,
     bound: Vec<(usize, TextRange, String)>,
     assigned: HashMap<String, Vec<Assignment<'a>>>,
-    /// Functions with the names of their parameters, which hide names outside.
-    functions: Vec<(usize, TextRange, Vec<String>)>,
     /// Uses grouped by name, built once.
     grouped: HashMap<String, Vec<(usize, Use)>>,
 }
@@ -260,15 +258,10 @@ impl<'a> Uses<'a> {
             by_name: Vec::new(),
             bound: Vec::new(),
             assigned: HashMap::new(),
-            functions: Vec::new(),
             grouped: HashMap::new(),
         };
         each_stmt(program, |unit, statement| match statement {
             Stmt::For(statement) => uses.iterate(unit, &statement.iter),
-            Stmt::FunctionDef(function) => {
-                let parameters = function.parameters.iter().map(|p| p.name().to_string());
-                uses.functions.push((unit, function.range, parameters.collect()));
-            }
             Stmt::Assign(assign) => {
                 if let [Expr::Name(name)] = assign.targets.as_slice() {
                     let bound = (unit, assign.value.range(), name.id.to_string());
@@ -293,12 +286,9 @@ impl<'a> Uses<'a> {
             }
         });
         let names: Vec<String> = uses.bound.iter().map(|(_, _, name)| name.clone()).collect();
-        let functions = std::mem::take(&mut uses.functions);
+        let parameters = Parameters::collect(program);
         for (name, unit, used) in uses.by_name.drain(..) {
-            let is_parameter = functions.iter().any(|(at, range, parameters)| {
-                *at == unit && range.contains_range(used.range) && parameters.contains(&name)
-            });
-            if is_parameter {
+            if parameters.hide(unit, used.range, &name) {
                 continue;
             }
             uses.grouped.entry(name).or_default().push((unit, used));

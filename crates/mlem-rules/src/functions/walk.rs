@@ -2,7 +2,7 @@
 
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
 use mlem_python::ast::{Expr, Stmt};
-use mlem_python::{Program, Ranged, TextSize};
+use mlem_python::{Program, Ranged, TextRange, TextSize};
 
 struct Each<'f, 'a> {
     unit: usize,
@@ -75,6 +75,39 @@ pub(crate) fn in_force<'a>(
 ) -> Option<Assignment<'a>> {
     let before = assignments.iter().rev().find(|a| (a.unit, a.at) < (unit, at));
     before.or(assignments.first()).copied()
+}
+
+/// The parameters of the program's functions: inside, such a name is not the one outside.
+pub(crate) struct Parameters<'a> {
+    functions: Vec<(usize, TextRange, Vec<&'a str>)>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(crate) fn collect(program: &'a Program) -> Self {
+        let mut functions = Vec::new();
+        each_stmt(program, |unit, statement| {
+            if let Stmt::FunctionDef(function) = statement {
+                let names = function.parameters.iter().map(|parameter| parameter.name().as_str());
+                functions.push((unit, function.range, names.collect()));
+            }
+        });
+        each_expr(program, |unit, expr| {
+            if let Expr::Lambda(lambda) = expr
+                && let Some(parameters) = &lambda.parameters
+            {
+                let names = parameters.iter().map(|parameter| parameter.name().as_str());
+                functions.push((unit, lambda.range, names.collect()));
+            }
+        });
+        Parameters { functions }
+    }
+
+    /// Whether a name used here is a parameter.
+    pub(crate) fn hide(&self, unit: usize, used: TextRange, name: &str) -> bool {
+        self.functions
+            .iter()
+            .any(|(at, range, names)| *at == unit && range.contains_range(used) && names.contains(&name))
+    }
 }
 
 /// Whether an expression is this bare name.
