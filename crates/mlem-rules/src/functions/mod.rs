@@ -1,11 +1,13 @@
 //! Rules that a table cannot say: functions over the whole program, registered by name.
 
+mod arrow;
 mod chained;
 mod grid;
 mod iterators;
 mod ix;
 mod lightgbm;
 mod splitters;
+mod spread;
 mod walk;
 mod xgboost;
 
@@ -48,6 +50,8 @@ const FUNCTIONS: &[FunctionRule] = &[
     FunctionRule { name: "chained_inplace", triggers: &["inplace"], check: chained::check_inplace },
     FunctionRule { name: "ix", triggers: ix::TRIGGERS, check: ix::check },
     FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
+    FunctionRule { name: "arrow_in_three_dimensions", triggers: arrow::TRIGGERS, check: arrow::check },
+    FunctionRule { name: "normed_in_dict", triggers: spread::TRIGGERS, check: spread::check },
     FunctionRule { name: "iterator_lists", triggers: iterators::TRIGGERS, check: iterators::check },
     FunctionRule { name: "parameter_grid", triggers: grid::TRIGGERS, check: grid::check },
     FunctionRule { name: "xgboost_fit", triggers: xgboost::TRIGGERS, check: xgboost::check },
