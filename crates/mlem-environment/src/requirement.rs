@@ -250,6 +250,9 @@ fn read_nested(path: &Path, depth: usize) -> Result<RequirementsFile, Requiremen
             Err(error) => file.skipped.push((line, error.to_string())),
         }
     }
+    if let (true, Some((line, reason))) = (file.requirements.is_empty(), file.skipped.first()) {
+        return Err(failed(format!("no line of it is a requirement (line {line}: {reason})")));
+    }
     Ok(file)
 }
 
@@ -265,7 +268,9 @@ fn decode(bytes: &[u8]) -> Option<String> {
         [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => String::from_utf8_lossy(bytes).into_owned(),
     };
-    (!text.contains('\0')).then_some(text)
+    // Latin-1 in a comment is still a list of requirements; control characters are of no text.
+    let is_text = |c: char| !c.is_control() || c.is_whitespace();
+    text.chars().all(is_text).then_some(text)
 }
 
 /// Marks a skipped line that names another file to read.
@@ -358,6 +363,23 @@ mod tests {
     fn shown(text: &str) -> String {
         Requirement::parse(text)
             .map_or_else(|error| format!("! {error}"), |requirement| requirement.to_string())
+    }
+
+    #[test]
+    fn what_is_no_list_of_requirements_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("requirements.txt");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            read_requirements(&path).map(|file| file.requirements.len()).map_err(|error| error.to_string())
+        };
+        let random: Vec<u8> = (1..=255).rev().collect();
+        assert!(read(&random).unwrap_err().ends_with("not a text file"));
+        assert!(
+            read(b"%PDF-1.4 or so\n(what)\n").unwrap_err().contains("no line of it is a requirement (line 1")
+        );
+        assert_eq!(read(b"six  # caf\xe9\n"), Ok(1), "Latin-1 in a comment");
+        assert_eq!(read(b"# nothing\n"), Ok(0));
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub(crate) fn newest(
                 });
             }
             Err(reason) => {
-                let passed = PassedOver { python: interpreter.to_string(), reason: in_short(&reason) };
+                let passed = PassedOver { python: interpreter.to_string(), reason: in_brief(&reason) };
                 progress(Step::PassedOver(passed.clone()));
                 passed_over.push(passed);
                 last_reason = reason;
@@ -314,6 +314,22 @@ pub(crate) fn in_short(reason: &str) -> String {
     }
 }
 
+/// The first thing that does not fit, for a line that is only by the way: `all versions of pydotplus have no usable
+/// wheels and you require pydotplus`.
+fn in_brief(reason: &str) -> String {
+    let whole = in_short(reason);
+    let first = whole.split_once(", we can conclude").map_or(whole.as_str(), |(first, _)| first);
+    let first = first.strip_prefix("Because ").unwrap_or(first);
+    let Some((end, _)) = first.char_indices().nth(BRIEF) else {
+        return first.trim_end_matches('.').to_owned();
+    };
+    let cut = first[..end].rfind(' ').unwrap_or(end);
+    format!("{}…", &first[..cut])
+}
+
+/// Characters that a remark has room for.
+const BRIEF: usize = 160;
+
 /// Directly wanted distributions whose version lies a whole major version or more behind the newest known one, though no
 /// version was asked for.
 fn suspects(lock: &Lock, wanted: &[Wanted]) -> Vec<Suspect> {
@@ -359,6 +375,12 @@ mod tests {
             "Because all versions of pydotplus have no usable wheels and you require pydotplus, we can conclude that your \
              requirements are unsatisfiable."
         );
+        assert_eq!(
+            in_brief(NO_WHEEL),
+            "all versions of pydotplus have no usable wheels and you require pydotplus"
+        );
+        let long = in_brief(&"Because numpy==1.0 depends on foo ".repeat(40));
+        assert!(long.chars().count() <= BRIEF + 1 && long.ends_with('…'), "{long}");
     }
 
     #[test]

@@ -153,11 +153,21 @@ impl Program {
         best.map(|(_, text)| text)
     }
 
-    /// What an import made a module-level name mean at a place, if no other binding followed.
+    /// What an import made a module-level name mean at a place, if no other binding followed. In a function, which
+    /// runs later, also what an import further down makes of it, if all bindings of the name agree.
     fn reach_at(&self, name: Symbol, unit: usize, at: TextSize) -> Option<Symbol> {
         let private = |unit: usize| self.units.get(unit).is_some_and(|unit| unit.module_name().is_some());
         let visible = |other: usize| other == unit || (!private(other) && !private(unit));
         let bindings = self.analysis.bindings.get(&name)?;
+        if self.analysis.runs_later(unit, at) {
+            let mut reaches =
+                bindings.iter().filter(|binding| visible(binding.unit)).map(|binding| binding.reach);
+            if let Some(Some(first)) = reaches.next()
+                && reaches.all(|reach| reach == Some(first))
+            {
+                return Some(first);
+            }
+        }
         let before = bindings
             .iter()
             .filter(|binding| visible(binding.unit) && (binding.unit, binding.at) < (unit, at));
@@ -175,7 +185,7 @@ impl Program {
             || EAGER_PACKAGES.contains(&root)
             || self.analysis.imports.iter().any(|import| {
                 !import.is_from
-                    && (import.unit, import.range.end()) <= (unit, at)
+                    && ((import.unit, import.range.end()) <= (unit, at) || self.analysis.runs_later(unit, at))
                     && below(qualified, &import.qualified).is_some_and(|rest| !rest.contains('.'))
             })
     }

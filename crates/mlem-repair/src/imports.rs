@@ -193,7 +193,8 @@ fn comment_out(unit: &Unit, range: TextRange) -> Option<Edit> {
     Some(Edit { range, text })
 }
 
-fn without_alias(unit: &Unit, statement: &[&Import], blamed: &Import) -> Edit {
+/// The edit that takes one name out of a statement that brings several.
+pub(crate) fn without_alias(unit: &Unit, statement: &[&Import], blamed: &Import) -> Edit {
     let source = unit.source();
     let position =
         statement.iter().position(|import| import.alias_range == blamed.alias_range).unwrap_or_default();

@@ -7,7 +7,7 @@ use mlem_environment::Probe;
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::{EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_python2};
 use mlem_rules::checks::{PYTHON2, SYNTAX, VANISHED};
-use mlem_rules::{Catalogue, Pins, Proof, Question, Safety};
+use mlem_rules::{Catalogue, Pins, Proof, Question, Safety, one_a_place};
 use serde::Serialize;
 
 /// One thing that does not fit the target environment.
@@ -105,7 +105,8 @@ fn inspect(
         .collect();
     let program = Program::new(units);
     let mut ruled: Vec<(usize, TextRange)> = Vec::new();
-    for finding in Catalogue::shipped().check(&Question::without_kernel(&program, target)) {
+    let findings = Catalogue::shipped().check(&Question::without_kernel(&program, target));
+    for finding in one_a_place(findings) {
         ruled.push((finding.unit, finding.range));
         let position = program.units()[finding.unit].position(finding.range.start());
         let message = match &finding.proof {

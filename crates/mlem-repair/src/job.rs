@@ -207,7 +207,8 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
             replayed = replay(recorded, &mut sources, &shown);
             let count = replayed.len();
             (job.progress)(Event::Note(format!(
-                "going on with an interrupted run, {count} live changes kept"
+                "going on with an interrupted run, {count} live {} kept",
+                if count == 1 { "change" } else { "changes" }
             )));
         }
         None => {
@@ -394,6 +395,7 @@ async fn conclude(
             notes.extend(session.kernel().confinement().missing.iter().cloned());
             notes.push(crate::scratch::UNCONFINED.to_owned());
             tables = session.tables(true, &repair.files.samples());
+            notes.extend(crate::tables::notes(&tables));
             let log_path = session.log().to_owned();
             let (scratch, _) = session.finish().await;
             log = std::fs::read(log_path).unwrap_or_default();

@@ -49,10 +49,10 @@ fn json<T: serde::Serialize>(report: &T) -> Vec<u8> {
     text
 }
 
-/// Copies the tables that a run wrote from its scratch copy to `folder/files/`.
+/// Copies the tables that a run wrote, but for huge ones, from its scratch copy to `folder/files/`.
 fn tables(scratch: Option<&Scratch>, tables: &[Table], folder: &Path) -> Result<(), WriteError> {
     let Some(scratch) = scratch else { return Ok(()) };
-    for table in tables {
+    for table in tables.iter().filter(|table| table.is_copied()) {
         let target = folder.join("files").join(&table.path);
         if let Some(parent) = target.parent() {
             at(parent, fs::create_dir_all(parent))?;

@@ -168,6 +168,7 @@ pub async fn run_notebook(
     let mut notes = session.kernel().confinement().missing.clone();
     notes.push(crate::scratch::UNCONFINED.to_owned());
     let tables = session.tables(stop.is_none() && errors.is_empty(), &[]);
+    notes.extend(crate::tables::notes(&tables));
     let log_path = session.log().to_owned();
     let (scratch, exit) = session.finish().await;
     let log = std::fs::read(log_path).unwrap_or_default();
@@ -231,6 +232,9 @@ pub async fn run_script(
         _ => vec![script_error(&stderr, &path.display().to_string(), &reason)],
     };
     let log = [finished.stdout, finished.stderr].concat();
+    let tables = before.tables(&scratch.folder(), verdict == Verdict::Runs, &[]);
+    let mut notes = finished.confinement.missing;
+    notes.extend(crate::tables::notes(&tables));
     let report = RunReport {
         schema: RUN_SCHEMA,
         notebook: path.display().to_string(),
@@ -241,8 +245,8 @@ pub async fn run_script(
         cells: Vec::new(),
         errors,
         exit: finished.exit.death.to_string(),
-        tables: before.tables(&scratch.folder(), verdict == Verdict::Runs, &[]),
-        notes: finished.confinement.missing,
+        tables,
+        notes,
     };
     finish(&mut recorder, &report, &log)?;
     Ok(Ran { run: recorder.run_id().cloned(), report, notebook: None, log, scratch })

@@ -3,7 +3,7 @@
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
 use mlem_python::ast::{Expr, Operator, Stmt};
 use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_program, lift_python2};
-use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety, fix_until_stable};
+use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety, fix_until_stable, one_a_place};
 
 use crate::report::{EditRecord, EditSource};
 use crate::sources::{LineChange, Place, Sources};
@@ -36,9 +36,14 @@ pub fn fix(
 ) -> StaticFixes {
     let mut fixes = StaticFixes::default();
     lift(sources, notebook, target, &mut fixes);
+    let before = sources.program();
     // The notebook's cells are one program; each helper module is one of its own.
     let modules = sources.cells().len()..sources.pieces().len();
     fix_program(sources, None, notebook, catalogue, target, permission, &mut fixes);
+    if !fixes.edits.is_empty() {
+        let gone = crate::leftover::remove(sources, &before, notebook, &fixes.edits);
+        fixes.edits.extend(gone);
+    }
     for module in modules {
         fix_program(sources, Some(module), notebook, catalogue, target, permission, &mut fixes);
     }
@@ -249,7 +254,7 @@ fn environment_record(
     EditRecord { source: EditSource::Environment, ..made }
 }
 
-fn record(
+pub(crate) fn record(
     (path, cell): (String, Option<usize>),
     change: LineChange,
     rule: Option<String>,
@@ -319,7 +324,7 @@ pub fn remaining(
         .chain((cells..sources.pieces().len()).map(|module| (module, sources.program_of(module).0)));
     let mut left = Vec::new();
     for (base, program) in programs {
-        for finding in catalogue.check(&Question::without_kernel(&program, target)) {
+        for finding in one_a_place(catalogue.check(&Question::without_kernel(&program, target))) {
             let (path, cell) = record_place(sources, base + finding.unit, notebook);
             let place = cell.map_or(path, |cell| format!("cell {cell}"));
             let line = program.units()[finding.unit].position(finding.range.start()).0;

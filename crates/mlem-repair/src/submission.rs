@@ -151,6 +151,7 @@ mod tests {
             format,
             columns: None,
             partial: false,
+            sha256: None,
             submission: submission.then(|| "its name says so".into()),
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
 /// The state of a folder's files before a run.
@@ -30,6 +31,35 @@ pub struct Table {
     pub partial: bool,
     /// Why this table looks like the submission; `None` for the others.
     pub submission: Option<String>,
+    /// SHA-256 of a file that is too large to be copied into the results; `None` for the others.
+    pub sha256: Option<String>,
+}
+
+/// Tables above this size stay out of the results: what they say is in `bytes` and `sha256`.
+const COPY_LIMIT_BYTES: u64 = 256 << 20;
+
+impl Table {
+    /// Whether the file belongs into the results.
+    pub fn is_copied(&self) -> bool {
+        self.bytes <= COPY_LIMIT_BYTES
+    }
+}
+
+/// What a report says about tables that are not in the results.
+pub fn notes(tables: &[Table]) -> impl Iterator<Item = String> {
+    tables.iter().filter(|table| !table.is_copied()).map(|table| {
+        format!(
+            "`{}` has {} MiB and is not copied to the results; run the notebook itself to have it",
+            table.path,
+            table.bytes >> 20
+        )
+    })
+}
+
+fn digest(path: &Path) -> Option<String> {
+    let mut hasher = Sha256::new();
+    io::copy(&mut File::open(path).ok()?, &mut hasher).ok()?;
+    Some(format!("{:x}", hasher.finalize()))
 }
 
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, u64, Option<SystemTime>)> {
@@ -102,8 +132,9 @@ fn table(folder: &Path, path: &Path, bytes: u64, finished: bool) -> Option<Table
         "" | "txt" | "dat" | "out" => ("text", Some(sniff(path).ok()??)),
         _ => return None,
     };
+    let sha256 = if bytes > COPY_LIMIT_BYTES { digest(path) } else { None };
     let path = path.strip_prefix(folder).ok()?.to_string_lossy().replace('\\', "/");
-    Some(Table { path, bytes, format, columns, partial: !finished, submission: None })
+    Some(Table { path, bytes, format, columns, partial: !finished, submission: None, sha256 })
 }
 
 fn header(path: &Path, separator: char) -> Option<Vec<String>> {

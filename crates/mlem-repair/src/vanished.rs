@@ -17,6 +17,21 @@ pub struct Vanished {
     pub at: TextSize,
     /// In a line: what is not there, in which version, and where it may be now.
     pub message: String,
+    /// Where it may be now, of a name.
+    pub moved: Option<Relocation>,
+}
+
+/// A name and the place that offers it today.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relocation {
+    /// The dotted name that is gone.
+    pub old: String,
+    /// The dotted name that is there.
+    pub new: String,
+    /// The distribution that has it.
+    pub distribution: String,
+    /// No other place offers it; else it is the likeliest of several.
+    pub is_only: bool,
 }
 
 /// Asks the interpreter for every dotted name and keyword argument that `program` uses of an installed library.
@@ -63,7 +78,7 @@ pub fn find(program: &Program, probe: &mut Probe, folder: &Path) -> Vec<Vanished
             // Reported once, where it is first imported; the notebook's own modules are no library.
             Some(false) if !is_own(folder, top) => {
                 let message = format!("`{top}` is not installed in the target");
-                found.push(Vanished { unit: *unit, at: *at, message });
+                found.push(Vanished { unit: *unit, at: *at, message, moved: None });
                 gone.push(top.to_owned());
                 continue;
             }
@@ -71,7 +86,9 @@ pub fn find(program: &Program, probe: &mut Probe, folder: &Path) -> Vec<Vanished
         }
         let reply = answer(probe, name);
         if reply.exists == Some(false) {
-            found.push(Vanished { unit: *unit, at: *at, message: message(probe, name, &reply) });
+            let moved = relocation(probe, name);
+            let message = message(name, &reply, moved.as_ref());
+            found.push(Vanished { unit: *unit, at: *at, message, moved });
             gone.push(name.clone());
         }
     }
@@ -79,7 +96,8 @@ pub fn find(program: &Program, probe: &mut Probe, folder: &Path) -> Vec<Vanished
         let reply = answer(probe, &name);
         if reply.exists == Some(true) && reply.accepts_keyword(&keyword) == Some(false) {
             let of = of(&reply);
-            found.push(Vanished { unit, at, message: format!("`{name}` takes no argument `{keyword}`{of}") });
+            let message = format!("`{name}` takes no argument `{keyword}`{of}");
+            found.push(Vanished { unit, at, message, moved: None });
         }
     }
     found.sort_by_key(|each| (each.unit, each.at));
@@ -100,15 +118,23 @@ fn of(answer: &Answer) -> String {
     }
 }
 
-fn message(probe: &mut Probe, name: &str, answer: &Answer) -> String {
+fn relocation(probe: &mut Probe, name: &str) -> Option<Relocation> {
     let last = name.rsplit('.').next().unwrap_or(name);
-    let homes = probe.where_now(last, name.split('.').next());
-    let now = match homes.first() {
-        Some(home) if home.confidence == Confidence::Only => format!("; it is `{}` now", home.qualified),
-        Some(home) if home.confidence == Confidence::Likely => {
-            format!("; it may be `{}` now", home.qualified)
-        }
-        _ => String::new(),
+    let home = probe.where_now(last, name.split('.').next()).into_iter().next()?;
+    let is_only = match home.confidence {
+        Confidence::Only => true,
+        Confidence::Likely => false,
+        _ => return None,
+    };
+    let new = home.qualified;
+    (new != name).then(|| Relocation { old: name.to_owned(), new, distribution: home.distribution, is_only })
+}
+
+fn message(name: &str, answer: &Answer, moved: Option<&Relocation>) -> String {
+    let now = match moved {
+        Some(Relocation { new, is_only: true, .. }) => format!("; it is `{new}` now"),
+        Some(Relocation { new, .. }) => format!("; it may be `{new}` now"),
+        None => String::new(),
     };
     format!("`{name}` is not there{}{now}", of(answer))
 }

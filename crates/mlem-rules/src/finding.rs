@@ -66,6 +66,31 @@ impl fmt::Display for Proof {
     }
 }
 
+/// One finding a place where several rules wait for the type of the same value: what they say besides goes into its
+/// message. `findings` are in the order of the source, as [`crate::Catalogue::check`] gives them.
+pub fn one_a_place(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let is_alternative = |other: &Finding| {
+            other.unit == finding.unit
+                && other.range == finding.range
+                && matches!(other.proof, Proof::Unproven(_))
+                && other.proof == finding.proof
+        };
+        match kept.iter_mut().find(|other| is_alternative(other)) {
+            Some(other) => {
+                other.message.push_str(&format!("; or {}: {}", finding.rule.id, finding.message));
+                // The fix that there is, whichever of them has one.
+                if other.any_fix().is_none() {
+                    other.tentative = finding.tentative;
+                }
+            }
+            None => kept.push(finding),
+        }
+    }
+    kept
+}
+
 /// Edits that belong together: all or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {

@@ -33,7 +33,7 @@ mod tokens;
 
 pub use catalogue::{Catalogue, CatalogueError};
 pub use explain::{Explanation, reference};
-pub use finding::{Finding, Fix, Proof};
+pub use finding::{Finding, Fix, Proof, one_a_place};
 pub use lookup::{Known, UnknownRule};
 pub use pep440_rs::Version;
 pub use place::Place;

@@ -320,5 +320,7 @@ fn hunks(unit: &Unit, edits: &[Edit]) -> Option<((usize, usize), String, String)
         before.push(source[start..end].to_string());
         after.push(text);
     }
-    Some((lines, before.join("\n…\n"), after.join("\n…\n")))
+    // The line feed of the last line belongs to it, where it has one.
+    let line_feed = if source[last..].starts_with('\n') { "\n" } else { "" };
+    Some((lines, before.join("\n…\n") + line_feed, after.join("\n…\n") + line_feed))
 }

@@ -137,8 +137,8 @@ fn every_changed_unit_is_described() {
     assert_eq!(fixed.changed, [1]);
     let applied = &fixed.applied[0];
     assert_eq!((applied.rule.id.as_str(), applied.unit, applied.lines), ("PD002", 1, (2, 2)));
-    assert_eq!(applied.before, "df = pd.DataFrame({'a': [1]}).as_matrix()");
-    assert_eq!(applied.after, "df = pd.DataFrame({'a': [1]}).values");
+    assert_eq!(applied.before, "df = pd.DataFrame({'a': [1]}).as_matrix()\n");
+    assert_eq!(applied.after, "df = pd.DataFrame({'a': [1]}).values\n");
 }
 
 #[test]

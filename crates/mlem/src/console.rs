@@ -33,3 +33,8 @@ pub(crate) fn error(text: &str) {
 pub(crate) fn warning(text: &str) {
     note(&format!("warning: {text}"));
 }
+
+/// `1 change`, `2 changes`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}

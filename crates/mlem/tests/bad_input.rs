@@ -134,3 +134,14 @@ fn null_bytes_in_a_cell_are_source_like_any_other() {
     let ran = place.mlem(&["check", "null.ipynb"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
 }
+
+#[test]
+fn a_list_of_requirements_of_random_bytes_is_refused_in_a_line() {
+    let place = Place::new();
+    place.notebook("a.ipynb", &["1"]);
+    let bytes: Vec<u8> = (0..4000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    place.write("requirements.txt", bytes);
+    let ran = place.mlem(&["run", "a.ipynb", "--requirements", "requirements.txt"]);
+    assert_eq!(ran.code, Some(2));
+    assert_eq!(ran.stderr.trim(), "error: cannot read requirements.txt: not a text file");
+}

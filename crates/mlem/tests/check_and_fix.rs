@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::Place;
+use support::{Place, python};
 
 const OLD: &str =
     "import numpy as np\nimport pandas as pd\nfrom sklearn.cross_validation import train_test_split\n";
@@ -123,4 +123,86 @@ fn detection_knows_the_distributions_behind_imports() {
     names.sort_unstable();
     assert_eq!(names, ["matplotlib", "opencv-python-headless", "pillow", "scikit-learn"]);
     assert!(needs.iter().any(|need| need["kind"] == "local" && need["import"] == "mine"));
+}
+
+#[test]
+fn an_import_that_a_rewrite_left_behind_goes_and_none_comes_twice() {
+    let place = Place::new();
+    place.notebook(
+        "old.ipynb",
+        &[
+            "def optimizer(p):\n    return AdamW(p, lr=2)\n\ndef plot(df):\n    return pd.scatter_matrix(df)",
+            "import pandas as pd\nimport torch\nfrom transformers import AdamW, AutoModel\nAutoModel",
+        ],
+    );
+    let ran = place.mlem(&["fix", "old.ipynb"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let fixed = place.json("old.ipynb");
+    assert_eq!(
+        fixed["cells"][0]["source"].as_str().unwrap(),
+        "def optimizer(p):\n    return torch.optim.AdamW(p, lr=2, eps=1e-6, weight_decay=0.0)\n\ndef plot(df):\n    \
+         return pd.plotting.scatter_matrix(df)"
+    );
+    assert_eq!(
+        fixed["cells"][1]["source"].as_str().unwrap(),
+        "import pandas as pd\nimport torch\nfrom transformers import AutoModel\nAutoModel"
+    );
+}
+
+#[test]
+fn one_unknown_value_is_one_finding_that_lists_what_it_may_be() {
+    let place = Place::new();
+    place.notebook(
+        "old.ipynb",
+        &["import pandas as pd\ndef f(x):\n    return x.convert_objects(convert_numeric=True)"],
+    );
+    let ran = place.mlem(&["check", "old.ipynb", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{report:#}");
+    let message = findings[0]["message"].as_str().unwrap();
+    assert!(findings[0]["rule"] == "PD113" && message.contains("; or PD114: "), "{message}");
+}
+
+#[test]
+fn the_interpreter_tells_where_vanished_names_are_now() {
+    let place = Place::new();
+    // prompt_toolkit 3 moved the first and offers it in one place; tornado 6 removed the second, and what goes by its
+    // name elsewhere is but a guess.
+    let cells = [
+        "from prompt_toolkit.layout.lexers import PygmentsLexer",
+        "from tornado.wsgi import WSGIApplication",
+    ];
+    place.notebook("old.ipynb", &cells);
+    let python = python().to_string_lossy().into_owned();
+    let source = |cell: usize| place.json("old.ipynb")["cells"][cell]["source"].as_str().unwrap().to_owned();
+    let ran = place.mlem(&["fix", "old.ipynb", "--python", &python, "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(source(0), "from prompt_toolkit.lexers import PygmentsLexer");
+    assert_eq!(source(1), cells[1], "a guess wants --unsafe");
+    assert_eq!(report["files"][0]["edits"][0]["source"], "where-now");
+    assert!(
+        report["files"][0]["left_alone"][0]
+            .as_str()
+            .unwrap()
+            .contains("it may be `wsgiref.types.WSGIApplication`")
+    );
+    let ran = place.mlem(&["fix", "old.ipynb", "--python", &python, "--unsafe"]);
+    assert!(ran.stderr.contains("1 change made"), "{}", ran.stderr);
+    assert_eq!(source(1), "from wsgiref.types import WSGIApplication");
+}
+
+#[test]
+fn records_of_fixes_hold_whole_lines() {
+    let place = Place::new();
+    place.notebook("old.ipynb", &["import numpy as np\nx = np.float(1)\ny = 2", "z = np.float(2)"]);
+    let ran = place.mlem(&["fix", "old.ipynb", "--format", "json", "--check"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let edits = &report["files"][0]["edits"];
+    assert_eq!(
+        (&edits[0]["before"], &edits[0]["after"]),
+        (&"x = np.float(1)\n".into(), &"x = float(1)\n".into())
+    );
+    assert_eq!(edits[1]["after"], "z = float(2)", "the last line of a cell has no line feed");
 }

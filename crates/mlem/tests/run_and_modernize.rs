@@ -54,6 +54,26 @@ fn a_run_keeps_outputs_times_and_tables() {
 }
 
 #[test]
+fn a_huge_table_is_named_but_not_copied() {
+    let place = Place::new();
+    // A file with a hole takes no room on the disk.
+    place.notebook(
+        "a.ipynb",
+        &["with open('huge.csv', 'w') as f:\n    f.write('a,b\\n')\n    f.truncate(257 << 20)\nopen('small.csv', 'w').write('a,b\\n1,2\\n')"],
+    );
+    let ran = mlem(&place, &["run", "a.ipynb", "--out", "out"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("out/report.json");
+    let (huge, small) = (&report["tables"][0], &report["tables"][1]);
+    assert_eq!((&huge["path"], &huge["bytes"]), (&json!("huge.csv"), &json!(257u64 << 20)));
+    assert_eq!(huge["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(small["sha256"], Value::Null);
+    assert!(!place.path("out/files/huge.csv").exists() && place.path("out/files/small.csv").exists());
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("`huge.csv` has 257 MiB and is not copied"), "{notes}");
+}
+
+#[test]
 fn a_run_stops_at_the_first_error_or_goes_on() {
     let place = Place::new();
     place.notebook("a.ipynb", &["def f():\n    return 1/0", "f()", "nowhere", "print('end')"]);
@@ -302,7 +322,7 @@ fn ctrl_c_leaves_no_kernel_and_a_killed_job_is_taken_up_again() {
     let ran = place.mlem(&arguments);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let report = place.json("slow.mlem/report.json");
-    assert!(ran.stderr.contains("going on with an interrupted run, 1 live changes kept"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("going on with an interrupted run, 1 live change kept"), "{}", ran.stderr);
     let edits = report["edits"].as_array().unwrap();
     assert_eq!(edits.len(), 2, "{report:#}");
     assert_eq!((&edits[0]["rule"], &edits[1]["source"]), (&json!("PY2"), &json!("environment")));

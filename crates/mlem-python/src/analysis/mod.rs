@@ -13,7 +13,7 @@ mod scope;
 mod statement;
 
 use ruff_python_ast::{self as ast, Expr};
-use ruff_text_size::{TextRange, TextSize};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 pub(crate) use effects::{Location, Summary};
@@ -44,6 +44,8 @@ pub(crate) struct Analysis {
     pub(crate) imports: Vec<Import>,
     /// The function in which an import stands.
     pub(crate) import_scopes: Vec<Option<TextRange>>,
+    /// The bodies of functions, by unit: code that runs later.
+    function_bodies: Vec<(usize, TextRange)>,
     effects: Vec<Effects>,
     functions: FxHashMap<Symbol, Vec<Function>>,
     /// Names bound anywhere, in any scope.
@@ -57,6 +59,11 @@ impl Analysis {
     /// What each unit does with module-level names, calls of the program's functions included.
     pub(crate) fn summaries(&self) -> Vec<Summary> {
         self.effects.iter().map(|effects| effects::summarise(effects, &self.functions)).collect()
+    }
+
+    /// Whether a place lies in the body of a function.
+    pub(crate) fn runs_later(&self, unit: usize, at: TextSize) -> bool {
+        self.function_bodies.iter().any(|(of, body)| *of == unit && body.contains_inclusive(at))
     }
 
     /// Whether a name is read anywhere outside of one range of one unit.
@@ -106,6 +113,7 @@ struct Pass<'a> {
     facts: Vec<FxHashMap<TextRange, Value>>,
     imports: Vec<Import>,
     import_scopes: Vec<Option<TextRange>>,
+    function_bodies: Vec<(usize, TextRange)>,
     bound: FxHashSet<Symbol>,
     used: Vec<(Symbol, usize, TextRange)>,
     bindings: FxHashMap<Symbol, Vec<Binding>>,
@@ -153,6 +161,7 @@ impl<'a> Pass<'a> {
                 .collect(),
             imports: Vec::new(),
             import_scopes: Vec::new(),
+            function_bodies: Vec::new(),
             bound: FxHashSet::default(),
             used: Vec::new(),
             bindings: FxHashMap::default(),
@@ -250,6 +259,7 @@ impl<'a> Pass<'a> {
             facts: self.facts,
             imports,
             import_scopes,
+            function_bodies: self.function_bodies,
             effects: self.effects,
             functions: self.functions,
             bound: self.bound,
@@ -429,6 +439,10 @@ impl<'a> Pass<'a> {
         let wrapped = deferred.is_method || function.is_async || !function.decorator_list.is_empty();
         self.bodies.push(Function { parameters, wrapped, ..Function::default() });
         self.body_ranges.push(function.range);
+        if let (Some(first), Some(last)) = (function.body.first(), function.body.last()) {
+            let body = TextRange::new(first.range().start(), last.range().end());
+            self.function_bodies.push((self.unit, body));
+        }
         let outer = std::mem::take(&mut self.deferred);
         let (class, rereading, loops) = (self.class.take(), std::mem::take(&mut self.rereading), self.loops);
         self.loops = 0;

@@ -54,10 +54,9 @@ fn prune(arguments: &Prune) -> Result<(), Failure> {
         console::line(&describe(each));
     }
     let verb = if arguments.dry_run { "would be removed" } else { "removed" };
-    let count = pruned.removed.len();
     console::line(&format!(
-        "{count} {} {verb} ({}), {} in use, {} used too recently",
-        if count == 1 { "environment" } else { "environments" },
+        "{} {verb} ({}), {} in use, {} used too recently",
+        console::counted(pruned.removed.len(), "environment"),
         mebibytes(bytes),
         pruned.in_use.len(),
         pruned.recent

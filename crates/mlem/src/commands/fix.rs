@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use mlem_environment::Probe;
 use mlem_notebook::{Language, Notebook, write_atomic};
 use mlem_repair::report::EditRecord;
 use mlem_repair::sources::{Place, Sources};
 use mlem_repair::statics::{self, Permission};
-use mlem_repair::{modules, scratch};
+use mlem_repair::{modules, relocate, scratch};
 use mlem_rules::{Catalogue, Pins};
 use serde::Serialize;
 
@@ -28,11 +29,18 @@ struct Fixed {
 
 pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
     let pins = target::pins(&fix.target)?;
+    let mut probe = match &fix.target.python {
+        Some(python) => {
+            let environment = mlem_environment::existing(python)?;
+            Some(Probe::start(&environment)?.with_cache(&target::cache()?))
+        }
+        None => None,
+    };
     let inputs = collect(&fix.paths);
     let mut fixed = Vec::new();
     let mut broken = 0;
     for file in &inputs.files {
-        match one(file, fix, &pins) {
+        match one(file, fix, &pins, probe.as_mut()) {
             Ok(result) => fixed.push(result),
             Err(failure) => {
                 console::error(&failure.to_string());
@@ -51,19 +59,23 @@ pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
                 for edit in &each.edits {
                     let place =
                         edit.cell.map_or(edit.path.clone(), |cell| format!("{}: cell {cell}", each.path));
-                    let rule = edit.rule.as_deref().unwrap_or_default();
-                    console::note(&format!("{place}, line {}: {rule} {}", edit.lines.0, edit.reason));
+                    let rule = edit.rule.as_ref().map_or(String::new(), |rule| format!("{rule} "));
+                    console::note(&format!("{place}, line {}: {rule}{}", edit.lines.0, edit.reason));
                 }
             }
             let verb = if fix.diff || fix.check { "would be made" } else { "made" };
             let left: usize = fixed.iter().map(|each| each.left_alone.len()).sum();
-            console::note(&format!("{changes} changes {verb}, {left} findings left alone"));
+            console::note(&format!(
+                "{} {verb}, {} left alone",
+                console::counted(changes, "change"),
+                console::counted(left, "finding")
+            ));
         }
     }
     inputs.finish(broken, u8::from(fix.check && changes > 0))
 }
 
-fn one(file: &Path, fix: &Fix, pins: &Pins) -> Result<Fixed, Failure> {
+fn one(file: &Path, fix: &Fix, pins: &Pins, probe: Option<&mut Probe>) -> Result<Fixed, Failure> {
     let permission = if fix.include_unsafe { Permission::Unsafe } else { Permission::Safe };
     let shown = file.display().to_string();
     let is_module = extension(file) == "py";
@@ -87,7 +99,13 @@ fn one(file: &Path, fix: &Fix, pins: &Pins) -> Result<Fixed, Failure> {
         sources.add_modules(modules::find(&sources.program(), &folder, &root));
         (Some(notebook), sources, root)
     };
-    let fixes = statics::fix(&mut sources, &shown, Catalogue::shipped(), pins, permission);
+    let mut fixes = statics::fix(&mut sources, &shown, Catalogue::shipped(), pins, permission);
+    if let Some(probe) = probe {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let moved = relocate::vanished_names(&mut sources, &shown, folder, probe, permission);
+        fixes.edits.extend(moved.edits);
+        fixes.left_alone.extend(moved.left_alone);
+    }
     let diff = sources.unified_diff(file);
     if !(fix.diff || fix.check) {
         for piece in sources.modules().iter().filter(|piece| piece.current != piece.original) {

@@ -119,10 +119,10 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
         let report = &finished.report;
         console::line(&format!("{}: {} — {}", file.display(), report.verdict, report.reason));
         console::line(&format!(
-            "  {} changes, {} attempts, {} cells run live and {} in the proof, {:.1} s",
-            report.edits.len(),
-            report.attempts.len(),
-            report.cells_executed.live,
+            "  {}, {}, {} run live and {} in the proof, {:.1} s",
+            console::counted(report.edits.len(), "change"),
+            console::counted(report.attempts.len(), "attempt"),
+            console::counted(report.cells_executed.live, "cell"),
             report.cells_executed.proof,
             report.seconds.total
         ));
