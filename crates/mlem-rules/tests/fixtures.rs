@@ -24,6 +24,7 @@ fn target() -> Pins {
         ("xgboost", "3.1"),
         ("keras", "3.12"),
         ("tensorflow", "2.20"),
+        ("tf-keras", "2.20"),
         ("statsmodels", "0.15"),
         ("ipython", "9.7"),
     ];

@@ -2,9 +2,12 @@
 
 mod arrow;
 mod chained;
+mod graph;
 mod grid;
 mod iterators;
 mod ix;
+mod keras_accuracy;
+mod keras_files;
 mod lightgbm;
 mod splitters;
 mod spread;
@@ -49,9 +52,12 @@ const FUNCTIONS: &[FunctionRule] = &[
     },
     FunctionRule { name: "chained_inplace", triggers: &["inplace"], check: chained::check_inplace },
     FunctionRule { name: "ix", triggers: ix::TRIGGERS, check: ix::check },
+    FunctionRule { name: "keras_accuracy", triggers: keras_accuracy::TRIGGERS, check: keras_accuracy::check },
+    FunctionRule { name: "keras_file_names", triggers: keras_files::TRIGGERS, check: keras_files::check },
     FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
     FunctionRule { name: "arrow_in_three_dimensions", triggers: arrow::TRIGGERS, check: arrow::check },
     FunctionRule { name: "normed_in_dict", triggers: spread::TRIGGERS, check: spread::check },
+    FunctionRule { name: "graph_code", triggers: graph::TRIGGERS, check: graph::check },
     FunctionRule { name: "iterator_lists", triggers: iterators::TRIGGERS, check: iterators::check },
     FunctionRule { name: "parameter_grid", triggers: grid::TRIGGERS, check: grid::check },
     FunctionRule { name: "xgboost_fit", triggers: xgboost::TRIGGERS, check: xgboost::check },
