@@ -149,7 +149,9 @@ pub enum EnvironmentError {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) lock: Lock,
-    uv: String,
+    /// Version of what installed it; `uv` in records of older environments.
+    #[serde(alias = "uv")]
+    tool: String,
 }
 
 pub(crate) const RECORD: &str = "environment.json";
@@ -217,14 +219,7 @@ pub fn build(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Environment, EnvironmentError> {
     let interpreters = match &spec.python {
-        PythonChoice::Path(path) => vec![Interpreter::inspect(path)?],
-        PythonChoice::Version(major, minor) => {
-            let all = Interpreter::discover();
-            match all.iter().find(|each| each.is_cpython() && each.minor() == (*major, *minor)) {
-                Some(found) => vec![found.clone()],
-                None => return Err(no_interpreter(&format!("{major}.{minor}"), &all)),
-            }
-        }
+        PythonChoice::Path(_) | PythonChoice::Version(..) => vec![chosen(&spec.python)?],
         PythonChoice::Newest => {
             let all = Interpreter::discover();
             let mut seen = Vec::new();
@@ -266,8 +261,24 @@ pub fn build(
     Ok(environment)
 }
 
+/// The interpreter of a choice; of [`PythonChoice::Newest`] the newest CPython.
+pub(crate) fn chosen(choice: &PythonChoice) -> Result<Interpreter, EnvironmentError> {
+    let version = match choice {
+        PythonChoice::Path(path) => return Ok(Interpreter::inspect(path)?),
+        PythonChoice::Version(major, minor) => Some((*major, *minor)),
+        PythonChoice::Newest => None,
+    };
+    let all = Interpreter::discover();
+    let fits = |each: &&Interpreter| each.is_cpython() && version.is_none_or(|wanted| each.minor() == wanted);
+    match (all.iter().find(fits), version) {
+        (Some(found), _) => Ok(found.clone()),
+        (None, Some((major, minor))) => Err(no_interpreter(&format!("{major}.{minor}"), &all)),
+        (None, None) => Err(no_interpreter("of any version", &all)),
+    }
+}
+
 /// The oldest Python for which current uv and ipykernel make environments.
-const OLDEST_BUILT: (u8, u8) = (3, 8);
+pub(crate) const OLDEST_BUILT: (u8, u8) = (3, 8);
 
 fn no_interpreter(wanted: &str, all: &[Interpreter]) -> EnvironmentError {
     let found: Vec<String> = all.iter().map(ToString::to_string).collect();
@@ -318,13 +329,39 @@ pub fn install_missing(
     })
 }
 
-/// The environment of a lock: from the cache, or built.
+/// The environment of a lock: from the cache, or built by uv.
 fn install(
     uv: &Uv,
     cache: &Path,
     base: &Interpreter,
     lock: &Lock,
     progress: &mut dyn FnMut(Step),
+) -> Result<Environment, EnvironmentError> {
+    in_cache(cache, lock, progress, &uv.version, |place| {
+        uv.make_environment(&base.path, &place.venv, place.guard)?;
+        uv.sync(lock, &place.list, &place.python, place.guard)
+    })
+}
+
+/// Where an environment is being built.
+pub(crate) struct Place<'a> {
+    /// The virtual environment's folder.
+    pub(crate) venv: PathBuf,
+    /// Its interpreter-to-be.
+    pub(crate) python: PathBuf,
+    /// The requirements file of the lock.
+    pub(crate) list: PathBuf,
+    /// Held by every process that builds, so that a killed builder's children are waited for.
+    pub(crate) guard: &'a File,
+}
+
+/// The environment of a lock: from the cache, or filled by `fill`, which tells in words why it could not.
+pub(crate) fn in_cache(
+    cache: &Path,
+    lock: &Lock,
+    progress: &mut dyn FnMut(Step),
+    tool: &str,
+    fill: impl FnOnce(&Place<'_>) -> Result<(), String>,
 ) -> Result<Environment, EnvironmentError> {
     let environments = cache.join("environments");
     let at = |path: &Path| {
@@ -372,13 +409,13 @@ fn install(
         folder: folder.clone(),
         reason: resolve::in_short(&reason),
     };
-    uv.make_environment(&base.path, &folder.join("venv"), &guard).map_err(failed)?;
     let list = folder.join("requirements.txt");
     fs::write(&list, lock.to_requirements()).map_err(at(&list))?;
-    uv.sync(lock, &list, &python, &guard).map_err(failed)?;
+    fill(&Place { venv: folder.join("venv"), python: python.clone(), list, guard: &guard })
+        .map_err(failed)?;
     let mut environment = Environment::new(Interpreter::inspect(&python)?);
     environment.lock = Some(lock.clone());
-    let record = Record { lock: lock.clone(), uv: uv.version.clone() };
+    let record = Record { lock: lock.clone(), tool: tool.to_owned() };
     let draft = folder.join("environment.json.part");
     let text = serde_json::to_string_pretty(&record).map_err(|error| failed(error.to_string()))?;
     fs::write(&draft, text).map_err(at(&draft))?;

@@ -6,6 +6,7 @@
 //! - [`Interpreter`] finds Pythons and says what each is.
 //! - [`build`] makes an [`Environment`] for a list of wanted distributions with [`Uv`], keyed by its [`Lock`];
 //!   [`existing`] describes one that is there; [`install_missing`] makes one with more in it;
+//!   [`build_frozen`] installs an exact list for an interpreter of its time, down to 2.7;
 //!   [`prune`] takes out built ones that nobody uses.
 //! - [`Probe`] asks an environment what it has: names, signatures, defaults, and where a vanished name lives now.
 //! - [`newest_releases`] is what code is judged against when no interpreter is given.
@@ -18,6 +19,7 @@ mod collect;
 mod detect;
 mod distribution;
 mod environment;
+mod frozen;
 mod homes;
 mod install_line;
 mod interpreter;
@@ -40,6 +42,7 @@ pub use environment::{
     Environment, EnvironmentError, EnvironmentSpec, PythonChoice, Step, Wanted, build, existing,
     install_missing,
 };
+pub use frozen::{FrozenError, build_frozen};
 pub use homes::{Confidence, Home};
 pub use interpreter::{Interpreter, InterpreterError};
 pub use knowledge::{Knowledge, Offer};

@@ -199,10 +199,21 @@ fn checked(result: Result<Finished, RunError>) -> Result<Finished, String> {
 }
 
 /// Runs an interpreter with pip's or venv's arguments.
-fn pip(python: &Path, arguments: &[&str]) -> Result<(), String> {
+pub(crate) fn pip(python: &Path, arguments: &[&str]) -> Result<(), String> {
     let mut command = process::command(python, Sight::Indexes);
     command.args(arguments);
-    match process::run(&mut command, Duration::from_secs(600), "") {
+    finished(process::run(&mut command, LIMIT, ""))
+}
+
+/// As [`pip`]; `lock` is held until the interpreter has ended.
+pub(crate) fn pip_holding(python: &Path, arguments: &[&str], lock: &File) -> Result<(), String> {
+    let mut command = process::command(python, Sight::Indexes);
+    command.args(arguments);
+    finished(process::run_holding(&mut command, LIMIT, lock))
+}
+
+fn finished(result: Result<Finished, RunError>) -> Result<(), String> {
+    match result {
         Ok(finished) if finished.status.success() => Ok(()),
         Ok(finished) => Err(process::last_words(&finished.stderr, 2)),
         Err(RunError::Start(error) | RunError::Pipe(error)) => Err(error.to_string()),

@@ -32,8 +32,9 @@ mod swallowed;
 pub mod tables;
 mod tpu;
 pub mod vanished;
+pub mod verify;
 
 pub use job::{Job, JobError, Modernized, Options, modernize, pins, read_runnable, requirements};
 pub use live::{Event, Phase, Strategy};
-pub use run::{RUN_SCHEMA, Ran, RunOptions, RunReport, run_notebook, run_script};
+pub use run::{RUN_SCHEMA, Ran, RunOptions, RunReport, Subject, run_notebook, run_script, run_subject};
 pub use session::{SessionError, SessionOptions};

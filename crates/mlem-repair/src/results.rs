@@ -10,6 +10,7 @@ use crate::job::Modernized;
 use crate::run::Ran;
 use crate::scratch::Scratch;
 use crate::tables::Table;
+use crate::verify::Verified;
 
 /// A file or folder that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +98,14 @@ pub fn write_run(result: &Ran, name: &str, folder: &Path) -> Result<(), WriteErr
     tables(Some(&result.scratch), &result.report.tables, folder)?;
     write(&folder.join("kernel.log"), &result.log)?;
     write(&folder.join("report.json"), &json(&result.report))
+}
+
+/// Writes `verify.json` into `folder`, beside the results of the notebook it is about.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_verified(verified: &Verified, folder: &Path) -> Result<(), WriteError> {
+    write(&folder.join("verify.json"), &json(&verified.report))
 }
 
 /// Writes `summary.json` of several notebooks.

@@ -1,6 +1,7 @@
 //! Runs a notebook or a script as it is: outputs, times, errors, tables, log.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mlem_environment::Environment;
@@ -59,6 +60,8 @@ pub struct RunReport {
     pub reason: String,
     /// Version of the interpreter.
     pub python: String,
+    /// Installed distributions: normalised name to version.
+    pub packages: BTreeMap<String, String>,
     /// Wall time in seconds, kernel start included.
     pub seconds: f64,
     /// Every executed cell in order.
@@ -98,6 +101,34 @@ impl Ran {
 /// Most bytes of a script's output that are kept.
 const SCRIPT_OUTPUT_LIMIT: usize = 64 << 20;
 
+/// A notebook, the place it runs in, and the helper modules that stand in for those beside it.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// As the user named it.
+    pub shown: String,
+    /// Its cells.
+    pub notebook: Notebook,
+    /// The file in whose folder it runs, links resolved; a modernized notebook runs where the old one lies.
+    pub place: PathBuf,
+    /// Path relative to the tree's root, and text.
+    pub modules: Vec<(PathBuf, String)>,
+}
+
+impl Subject {
+    /// A notebook that runs where it lies, with the modules that lie there.
+    ///
+    /// # Errors
+    /// [`JobError`] when it cannot be read or is not Python.
+    pub fn read(path: &Path) -> Result<Self, JobError> {
+        Ok(Subject {
+            shown: path.display().to_string(),
+            notebook: read_runnable(path)?,
+            place: canonical(path)?,
+            modules: Vec::new(),
+        })
+    }
+}
+
 /// Runs a notebook.
 ///
 /// # Errors
@@ -109,11 +140,25 @@ pub async fn run_notebook(
     ledger: Option<&Ledger>,
     progress: &mut dyn FnMut(Event),
 ) -> Result<Ran, JobError> {
+    run_subject(Subject::read(path)?, environment, options, ledger, progress).await
+}
+
+/// Runs a notebook at the place its [`Subject`] names.
+///
+/// # Errors
+/// [`JobError`] when it could not be run at all; a failing cell is a [`Ran`].
+pub async fn run_subject(
+    subject: Subject,
+    environment: &Environment,
+    options: &RunOptions,
+    ledger: Option<&Ledger>,
+    progress: &mut dyn FnMut(Event),
+) -> Result<Ran, JobError> {
     let started = Instant::now();
-    let mut notebook = read_runnable(path)?;
-    let real = canonical(path)?;
+    let Subject { shown, mut notebook, place: real, modules } = subject;
     let mut recorder = begin(&real, notebook.to_text().as_bytes(), environment, options, ledger)?;
-    let sources = Sources::new(&notebook);
+    let mut sources = Sources::new(&notebook);
+    sources.replace_modules(modules);
     // Parsed, not analysed: the analysis' tables would be a tenth of this process's memory.
     let units: Vec<Unit> = sources.cells().iter().map(|piece| Unit::cell(&piece.current)).collect();
     let named = crate::paths::literals(&units);
@@ -144,7 +189,7 @@ pub async fn run_notebook(
         let Some(failure) = run.failure else { continue };
         let expected = piece.may_fail && matches!(failure.cause, Cause::Exception { .. });
         if !expected {
-            errors.push(crate::job::error_record(&failure, &sources, &path.display().to_string()));
+            errors.push(crate::job::error_record(&failure, &sources, &shown));
         }
         let fatal = !matches!(failure.cause, Cause::Exception { .. });
         if fatal || !expected && !options.allow_errors {
@@ -174,10 +219,11 @@ pub async fn run_notebook(
     let log = std::fs::read(log_path).unwrap_or_default();
     let report = RunReport {
         schema: RUN_SCHEMA,
-        notebook: path.display().to_string(),
+        notebook: shown,
         verdict: verdict.as_str().to_owned(),
         reason,
         python: crate::job::version(environment),
+        packages: environment.packages.clone(),
         seconds: started.elapsed().as_secs_f64(),
         cells,
         errors,
@@ -241,6 +287,7 @@ pub async fn run_script(
         verdict: verdict.as_str().to_owned(),
         reason,
         python: crate::job::version(environment),
+        packages: environment.packages.clone(),
         seconds: started.elapsed().as_secs_f64(),
         cells: Vec::new(),
         errors,
@@ -271,7 +318,7 @@ fn script_error(stderr: &str, path: &str, reason: &str) -> ErrorRecord {
     }
 }
 
-fn canonical(path: &Path) -> Result<std::path::PathBuf, JobError> {
+pub(crate) fn canonical(path: &Path) -> Result<PathBuf, JobError> {
     std::fs::canonicalize(path).map_err(|error| JobError::Io { path: path.display().to_string(), error })
 }
 

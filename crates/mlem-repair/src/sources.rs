@@ -88,6 +88,16 @@ impl Sources {
         }));
     }
 
+    /// Adds helper modules that take the place of those in the tree: path relative to the tree's root, and text.
+    pub fn replace_modules(&mut self, modules: Vec<(PathBuf, String)>) {
+        self.pieces.extend(modules.into_iter().map(|(path, text)| Piece {
+            place: Place::Module(path),
+            original: String::new(),
+            current: text,
+            may_fail: false,
+        }));
+    }
+
     /// Every piece, code cells first.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces

@@ -148,7 +148,7 @@ mod tests {
         Table {
             path: path.into(),
             bytes: 1,
-            format,
+            format: format.into(),
             columns: None,
             partial: false,
             sha256: None,

@@ -1,12 +1,13 @@
 //! The table files that a run wrote, and which of them looks like the submission.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
@@ -17,14 +18,14 @@ pub struct Snapshot {
 }
 
 /// A table file that a run made or changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// Relative to the working folder.
     pub path: String,
     /// Size in bytes.
     pub bytes: u64,
     /// What told that it is a table: `csv`, `tsv`, `parquet`, `compressed`, `excel` or `text` (no suffix, read as a table).
-    pub format: &'static str,
+    pub format: Cow<'static, str>,
     /// Column names, where the file can be read without decompressing it.
     pub columns: Option<Vec<String>>,
     /// True when the run did not end, so that rows may be lacking.
@@ -134,7 +135,15 @@ fn table(folder: &Path, path: &Path, bytes: u64, finished: bool) -> Option<Table
     };
     let sha256 = if bytes > COPY_LIMIT_BYTES { digest(path) } else { None };
     let path = path.strip_prefix(folder).ok()?.to_string_lossy().replace('\\', "/");
-    Some(Table { path, bytes, format, columns, partial: !finished, submission: None, sha256 })
+    Some(Table {
+        path,
+        bytes,
+        format: Cow::Borrowed(format),
+        columns,
+        partial: !finished,
+        submission: None,
+        sha256,
+    })
 }
 
 fn header(path: &Path, separator: char) -> Option<Vec<String>> {
@@ -214,7 +223,7 @@ mod tests {
         fs::write(at("notes.txt"), "no table, really\nhere\nat all\n").unwrap();
         let tables = before.tables(folder.path(), true, &[]);
         let summary: Vec<(&str, &str, bool)> =
-            tables.iter().map(|t| (t.path.as_str(), t.format, t.submission.is_some())).collect();
+            tables.iter().map(|t| (t.path.as_str(), &*t.format, t.submission.is_some())).collect();
         assert_eq!(
             summary,
             [("out/answer", "text", true), ("old.csv", "csv", false), ("preds.csv.gz", "compressed", false)]

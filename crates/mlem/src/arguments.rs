@@ -33,6 +33,11 @@ pub(crate) enum Command {
     /// Explain rules: what changed, since when, the old form and the new, and how it is shown to be true
     #[command(after_help = "Example: mlem rule PD001")]
     Rule(Rule),
+    /// Repeat a notebook's run until it is decided whether it still gives what it gave
+    #[command(
+        after_help = "Example: mlem verify old.mlem/old.ipynb --score-from 'AUC: ([0-9.]+)' --metric auc"
+    )]
+    Verify(Verify),
     /// Take back what the last `modernize --in-place` replaced
     #[command(after_help = "Example: mlem undo old.ipynb")]
     Undo(Undo),
@@ -311,6 +316,60 @@ pub(crate) struct Undo {
     /// The results' folder of that run [default: NAME.mlem/ beside each notebook]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// `mlem verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A notebook, or the one in a folder of results: then the recorded run counts as the first
+    pub(crate) notebook: PathBuf,
+    /// Most runs; it stops as soon as it is decided
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..=10))]
+    pub(crate) runs: u8,
+    /// What its outputs are compared with: `stored` (in the notebook, or in the one it was made from), `none`, or a notebook
+    #[arg(long, value_name = "WHAT", default_value = "stored")]
+    pub(crate) reference_outputs: String,
+    /// Find each run's score in what it prints: a regular expression, its first group or all of it; the last match counts
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) score_from: Option<String>,
+    /// The score it had [default: the one in the reference's outputs]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, requires = "score_from")]
+    pub(crate) target_score: Option<f64>,
+    /// Which metric the score is: gives the margin
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
+    /// How far the score may move: `0.01`, or a share of the target such as `1%`
+    #[arg(long, value_name = "MARGIN", value_parser = margin)]
+    pub(crate) margin: Option<mlem_verdict::statistics::Margin>,
+    /// Also say what the rules of arXiv 2602.07195 would: ten per cent, and a t-test
+    #[arg(long)]
+    pub(crate) as_paper: bool,
+    /// Run the old notebook in its own environment, and compare with that
+    #[arg(long)]
+    pub(crate) against_past: bool,
+    /// The environment of the past: a `pip freeze` file [default: past-requirements.txt beside the old notebook]
+    #[arg(long, value_name = "FILE", requires = "against_past")]
+    pub(crate) past_requirements: Option<PathBuf>,
+    /// The Python of the past: a version such as 3.6, or a path; alone, an environment that is there [default: as the
+    /// old notebook says]
+    #[arg(long, value_name = "PYTHON", requires = "against_past")]
+    pub(crate) past_python: Option<String>,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+fn margin(text: &str) -> Result<mlem_verdict::statistics::Margin, String> {
+    use mlem_verdict::statistics::Margin;
+    let (number, share) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, true),
+        None => (text.trim(), false),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => {
+            Ok(if share { Margin::Relative(value / 100.0) } else { Margin::Absolute(value) })
+        }
+        _ => Err("a number such as 0.01, or a share such as 1%, is wanted".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

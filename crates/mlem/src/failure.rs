@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     /// The environment.
     #[error(transparent)]
     Environment(#[from] mlem_environment::EnvironmentError),
+    /// An environment of the past.
+    #[error(transparent)]
+    Frozen(#[from] mlem_environment::FrozenError),
     /// The interpreter that was to be asked.
     #[error(transparent)]
     Probe(#[from] mlem_environment::ProbeError),

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run::run(&run),
         Command::Modernize(modernize) => commands::modernize::run(&modernize),
         Command::Rule(rule) => commands::rule::run(&rule),
+        Command::Verify(verify) => commands::verify::run(&verify),
         Command::Undo(undo) => commands::undo::run(&undo),
         Command::Env(env) => commands::env::run(&env),
         Command::Cache(cache) => commands::cache::run(&cache),

@@ -82,15 +82,7 @@ pub(crate) fn environment(
         }
         None => needs(),
     };
-    let spec = EnvironmentSpec { python: PythonChoice::Newest, wanted };
-    let environment = mlem_environment::build(&spec, &cache()?, &mut |step| match step {
-        Step::Resolving(python) => progress.say(&format!("choosing versions for {python}")),
-        Step::PassedOver(passed) => {
-            progress.say(&format!("passed over {}: {}", passed.python, passed.reason))
-        }
-        Step::Waiting => progress.say("another process builds the same environment; waiting"),
-        Step::Installing(count) => progress.say(&format!("installing {count} distributions")),
-    })?;
+    let environment = build(&EnvironmentSpec { python: PythonChoice::Newest, wanted }, progress)?;
     notes.extend(
         environment
             .dropped
@@ -107,6 +99,18 @@ pub(crate) fn environment(
         )
     }));
     Ok((environment, notes))
+}
+
+/// Builds an environment, telling its steps.
+pub(crate) fn build(spec: &EnvironmentSpec, progress: &Progress) -> Result<Environment, Failure> {
+    Ok(mlem_environment::build(spec, &cache()?, &mut |step| match step {
+        Step::Resolving(python) => progress.say(&format!("choosing versions for {python}")),
+        Step::PassedOver(passed) => {
+            progress.say(&format!("passed over {}: {}", passed.python, passed.reason))
+        }
+        Step::Waiting => progress.say("another process builds the same environment; waiting"),
+        Step::Installing(count) => progress.say(&format!("installing {count} distributions")),
+    })?)
 }
 
 /// How kernels are run.

@@ -32,6 +32,11 @@ impl Plan {
         (Self::FEWEST_RUNS..=Self::MOST_RUNS).contains(&runs).then_some(Self { runs })
     }
 
+    /// Two runs: enough to see whether they are identical.
+    pub fn fewest() -> Self {
+        Self { runs: Self::FEWEST_RUNS }
+    }
+
     /// The most runs of this plan.
     pub fn runs(&self) -> usize {
         self.runs

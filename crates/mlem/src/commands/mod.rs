@@ -8,3 +8,4 @@ pub(crate) mod modernize;
 pub(crate) mod rule;
 pub(crate) mod run;
 pub(crate) mod undo;
+pub(crate) mod verify;
