@@ -9,6 +9,7 @@
 //! the others use [`ast`] and the text types exported here.
 
 mod analysis;
+mod comment;
 mod dependents;
 mod edit;
 mod magic;
@@ -17,6 +18,7 @@ pub mod python2;
 mod types;
 mod unit;
 
+pub use comment::Comment;
 pub use edit::{Edit, EditError, EditSet};
 pub use magic::{Magic, MagicKind};
 pub use program::{Flow, Import, Program};

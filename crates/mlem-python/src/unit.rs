@@ -160,6 +160,11 @@ impl Unit {
         Some(TextRange::at(start.into(), TextSize::try_from(text.len()).ok()?))
     }
 
+    /// The text of a line counted from 1, without its line break; empty where there is no such line.
+    pub fn line_text(&self, line: usize) -> &str {
+        self.line_range(line).map_or("", |range| &self.source[range])
+    }
+
     /// Whether the source holds tokens that only Python 2 allows, whether it parses or not.
     pub(crate) fn has_python2_tokens(&self) -> bool {
         self.python2_tokens

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use mlem_configuration::Settings;
 use mlem_environment::Probe;
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::{EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_python2};
-use mlem_rules::checks::{PYTHON2, SYNTAX, VANISHED};
-use mlem_rules::{Catalogue, Pins, Proof, Question, Safety, one_a_place};
+use mlem_rules::checks::{Check, PYTHON2, SYNTAX, UNUSED, VANISHED};
+use mlem_rules::{Finding, Ignores, Pins, Proof, Question, Safety, one_a_place};
 use serde::Serialize;
 
 /// One thing that does not fit the target environment.
@@ -29,17 +30,37 @@ pub struct Located {
     pub fixable: bool,
     /// `safe`, `safe-with-evidence` or `unsafe`.
     pub safety: &'static str,
+    /// The line where it begins, trimmed: by it a finding is known again after lines have moved.
+    #[serde(skip)]
+    pub code: String,
 }
 
-/// Inspects the code cells of a notebook; the second value is its program, for its imports.
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The rules, the versions and the files.
+    pub settings: &'a Settings,
+    /// Whether `# mlem: ignore` comments that silence nothing are findings.
+    pub unused_ignores: bool,
+}
+
+/// What was found in a notebook or module.
+#[derive(Debug)]
+pub struct Inspected {
+    /// The file.
+    pub path: PathBuf,
+    /// What does not fit the target, less what comments and settings silence.
+    pub findings: Vec<Located>,
+    /// Comments that cannot be understood, in words, with their places.
+    pub warnings: Vec<String>,
+    /// The program, for its imports.
+    pub program: Program,
+}
+
+/// Inspects the code cells of a notebook.
 ///
 /// With a probe, names and arguments that the interpreter lacks are found as well, where no rule has spoken.
-pub fn notebook(
-    notebook: &Notebook,
-    path: &Path,
-    target: &Pins,
-    probe: Option<&mut Probe>,
-) -> (Vec<Located>, Program) {
+pub fn notebook(notebook: &Notebook, path: &Path, asked: Asked<'_>, probe: Option<&mut Probe>) -> Inspected {
     let cells: Vec<(usize, Unit)> = notebook
         .cells()
         .iter()
@@ -48,98 +69,167 @@ pub fn notebook(
         .map(|(index, cell)| (index, Unit::cell(&cell.source)))
         .collect();
     let places = cells.iter().map(|(index, _)| Some(*index)).collect();
-    inspect(cells.into_iter().map(|(_, unit)| unit).collect(), places, path, target, probe)
+    inspect(cells.into_iter().map(|(_, unit)| unit).collect(), places, path, asked, probe)
 }
 
 /// Inspects one `.py` file.
-pub fn module(source: &str, path: &Path, target: &Pins, probe: Option<&mut Probe>) -> Vec<Located> {
-    inspect(vec![Unit::module(source)], vec![None], path, target, probe).0
+pub fn module(source: &str, path: &Path, asked: Asked<'_>, probe: Option<&mut Probe>) -> Inspected {
+    inspect(vec![Unit::module(source)], vec![None], path, asked, probe)
 }
 
-fn inspect(
-    units: Vec<Unit>,
-    cells: Vec<Option<usize>>,
-    path: &Path,
-    target: &Pins,
-    probe: Option<&mut Probe>,
-) -> (Vec<Located>, Program) {
-    let shown = path.display().to_string();
-    let mut found = Vec::new();
-    let python2 = target.python.0 >= 3 && is_python2(&units);
-    let at = |cell, (line, column): (usize, usize), rule: &str, message: String, fixable, safety: Safety| {
-        Located {
-            path: shown.clone(),
-            cell,
-            line,
-            column,
-            rule: rule.to_owned(),
-            message,
-            fixable,
-            safety: safety.as_str(),
-        }
-    };
-    let units: Vec<Unit> = units
-        .into_iter()
-        .zip(&cells)
-        .map(|(unit, cell)| {
-            let own = matches!(unit.syntax(), Syntax::Python2 { .. });
-            let lifted = if target.python.0 >= 3 && (python2 || own) { lifted(&unit) } else { None };
-            let first = (1, 1);
-            match (unit.syntax(), &lifted) {
-                (Syntax::Python2 { reasons }, Some((_, start))) => {
-                    let message = format!("Python 2 syntax: {}", reasons.join(", "));
-                    found.push(at(*cell, unit.position(*start), PYTHON2.id, message, true, Safety::Safe));
-                }
-                (Syntax::Python2 { .. }, None) if target.python.0 >= 3 => {
-                    let message = "Python 2 syntax that cannot be lifted to Python 3".to_owned();
-                    found.push(at(*cell, first, PYTHON2.id, message, false, Safety::Unsafe));
-                }
-                (Syntax::Broken { line, column, message }, _) => {
-                    let message = format!("not valid Python: {message}");
-                    found.push(at(*cell, (*line, *column), SYNTAX.id, message, false, Safety::Unsafe));
-                }
-                _ => {}
-            }
-            lifted.map_or(unit, |(unit, _)| unit)
-        })
-        .collect();
-    let program = Program::new(units);
-    let mut ruled: Vec<(usize, TextRange)> = Vec::new();
-    let findings = Catalogue::shipped().check(&Question::without_kernel(&program, target));
-    for finding in one_a_place(findings) {
-        ruled.push((finding.unit, finding.range));
-        let position = program.units()[finding.unit].position(finding.range.start());
+/// A finding before its place is put in words.
+struct Raw<'a> {
+    unit: usize,
+    /// First and last line of what was found.
+    lines: (usize, usize),
+    column: usize,
+    rule: &'a str,
+    message: String,
+    fixable: bool,
+    safety: Safety,
+}
+
+impl<'a> Raw<'a> {
+    /// What a check without a rule finds at a position.
+    fn of_check(unit: usize, (line, column): (usize, usize), check: &'a Check, message: String) -> Raw<'a> {
+        let lines = (line, line);
+        Raw { unit, lines, column, rule: check.id, message, fixable: false, safety: Safety::Unsafe }
+    }
+
+    fn of_finding(unit: &Unit, finding: &Finding) -> Raw<'a> {
         let message = match &finding.proof {
             Proof::Unproven(reason) if !finding.message.contains(reason.as_str()) => {
                 format!("{}: {reason}", finding.message)
             }
             _ => finding.message.clone(),
         };
-        let fixable = finding.any_fix().is_some();
-        found.push(at(cells[finding.unit], position, &finding.rule.id, message, fixable, finding.safety));
+        let (line, column) = unit.position(finding.range.start());
+        Raw {
+            unit: finding.unit,
+            lines: (line, line),
+            column,
+            rule: &finding.rule.id,
+            message,
+            fixable: finding.any_fix().is_some(),
+            safety: finding.safety,
+        }
     }
+}
+
+fn inspect(
+    units: Vec<Unit>,
+    cells: Vec<Option<usize>>,
+    path: &Path,
+    asked: Asked<'_>,
+    probe: Option<&mut Probe>,
+) -> Inspected {
+    let (catalogue, target) = (asked.settings.catalogue(), asked.settings.target());
+    let selection = asked.settings.selection(path);
+    let (program, originals, mut raw) = lift(units, target);
+    let units = program.units();
+    let mut ignores = Ignores::of(catalogue, units);
+    raw.retain(|raw| !ignores.take(raw.rule, raw.unit, raw.lines));
+
+    let mut findings = catalogue.check_regardless(&Question::without_kernel(&program, target));
+    let ruled: Vec<(usize, TextRange)> =
+        findings.iter().map(|finding| (finding.unit, finding.range)).collect();
+    findings.retain(|finding| {
+        let lines = units[finding.unit].lines(finding.range);
+        !ignores.take(&finding.rule.id, finding.unit, lines) && selection.wants(&finding.rule.id)
+    });
+    raw.extend(one_a_place(findings).iter().map(|finding| Raw::of_finding(&units[finding.unit], finding)));
+
+    let is_probed = probe.is_some();
     if let Some(probe) = probe {
         for vanished in crate::vanished::find(&program, probe, path.parent().unwrap_or(Path::new(""))) {
-            let cell = cells[vanished.unit];
-            let position = program.units()[vanished.unit].position(vanished.at);
             let spoken = |(unit, range): &(usize, TextRange)| {
                 *unit == vanished.unit && range.contains_inclusive(vanished.at)
             };
-            if !ruled.iter().any(spoken) {
-                found.push(at(
-                    cell,
-                    position,
-                    VANISHED.id,
-                    vanished.message,
-                    false,
-                    Safety::SafeWithEvidence,
-                ));
+            let position = units[vanished.unit].position(vanished.at);
+            let is_silenced = ignores.take(VANISHED.id, vanished.unit, (position.0, position.0));
+            if !is_silenced && !ruled.iter().any(spoken) {
+                let found = Raw::of_check(vanished.unit, position, &VANISHED, vanished.message);
+                raw.push(Raw { safety: Safety::SafeWithEvidence, ..found });
             }
         }
     }
-    found.sort();
-    found.dedup();
-    (found, program)
+    if asked.unused_ignores {
+        raw.extend(ignores.unused(catalogue, is_probed).into_iter().map(|remark| {
+            let position = units[remark.unit].position(remark.range.start());
+            Raw::of_check(remark.unit, position, &UNUSED, remark.message)
+        }));
+    }
+    raw.retain(|raw| selection.wants(raw.rule));
+
+    let shown = path.display().to_string();
+    // Lines are told as they stand in the file, also where they had to be lifted.
+    let original = |unit: usize| originals[unit].as_ref().unwrap_or(&units[unit]);
+    let mut findings: Vec<Located> = raw
+        .into_iter()
+        .map(|raw| Located {
+            path: shown.clone(),
+            cell: cells[raw.unit],
+            line: raw.lines.0,
+            column: raw.column,
+            rule: raw.rule.to_owned(),
+            message: raw.message,
+            fixable: raw.fixable,
+            safety: raw.safety.as_str(),
+            code: original(raw.unit).line_text(raw.lines.0).trim().to_owned(),
+        })
+        .collect();
+    findings.sort();
+    findings.dedup();
+    let warnings = ignores
+        .problems()
+        .iter()
+        .map(|problem| {
+            let line = units[problem.unit].position(problem.range.start()).0;
+            let cell = cells[problem.unit].map_or(String::new(), |cell| format!("cell {cell}:"));
+            format!("{shown}:{cell}{line}: {}", problem.message)
+        })
+        .collect();
+    Inspected { path: path.to_owned(), findings, warnings, program }
+}
+
+/// The program in the target's syntax, for each unit that had to be lifted what it was, and what is found by that.
+fn lift(units: Vec<Unit>, target: &Pins) -> (Program, Vec<Option<Unit>>, Vec<Raw<'static>>) {
+    let mut raw = Vec::new();
+    let is_python3 = target.python.0 >= 3;
+    let python2 = is_python3 && is_python2(&units);
+    let mut originals = Vec::with_capacity(units.len());
+    let mut program = Vec::with_capacity(units.len());
+    for (index, unit) in units.into_iter().enumerate() {
+        let own = matches!(unit.syntax(), Syntax::Python2 { .. });
+        let lifted = if is_python3 && (python2 || own) { lifted(&unit) } else { None };
+        match (unit.syntax(), &lifted) {
+            (Syntax::Python2 { reasons }, Some((_, start))) => {
+                let message = format!("Python 2 syntax: {}", reasons.join(", "));
+                let found = Raw::of_check(index, unit.position(*start), &PYTHON2, message);
+                raw.push(Raw { fixable: true, safety: Safety::Safe, ..found });
+            }
+            (Syntax::Python2 { .. }, None) if is_python3 => {
+                let message = "Python 2 syntax that cannot be lifted to Python 3".to_owned();
+                raw.push(Raw::of_check(index, (1, 1), &PYTHON2, message));
+            }
+            (Syntax::Broken { line, column, message }, _) => {
+                let message = format!("not valid Python: {message}");
+                raw.push(Raw::of_check(index, (*line, *column), &SYNTAX, message));
+            }
+            _ => {}
+        }
+        match lifted {
+            Some((lifted, _)) => {
+                originals.push(Some(unit));
+                program.push(lifted);
+            }
+            None => {
+                originals.push(None);
+                program.push(unit);
+            }
+        }
+    }
+    (Program::new(program), originals, raw)
 }
 
 /// The unit in Python 3's syntax, and where the first change is; lines keep their numbers.
@@ -154,27 +244,29 @@ fn lifted(unit: &Unit) -> Option<(Unit, TextSize)> {
 /// Reads helper modules once for many notebooks of a tree.
 #[derive(Debug, Default)]
 pub struct Seen {
-    modules: HashSet<PathBuf>,
+    /// Path, and which settings the notebook has that imports the module.
+    modules: HashSet<(PathBuf, usize)>,
 }
 
 impl Seen {
-    /// The findings of the modules that a notebook's program imports from beside it, those not reported before.
+    /// What is found in the modules that a notebook's program imports from beside it, of those not reported before.
     pub fn modules(
         &mut self,
         program: &Program,
         notebook: &Path,
-        target: &Pins,
+        asked: Asked<'_>,
         mut probe: Option<&mut Probe>,
-    ) -> Vec<Located> {
+    ) -> Vec<Inspected> {
         let folder =
             notebook.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = crate::scratch::repository_root(notebook);
         let root = if folder.starts_with(root) { root } else { folder };
+        let settings = std::ptr::from_ref(asked.settings).addr();
         let mut found = Vec::new();
         for (path, text) in crate::modules::find(program, folder, root) {
             let path = root.join(path);
-            if self.modules.insert(path.clone()) {
-                found.extend(module(&text, &path, target, probe.as_deref_mut()));
+            if self.modules.insert((path.clone(), settings)) && !asked.settings.excludes(&path) {
+                found.push(module(&text, &path, asked, probe.as_deref_mut()));
             }
         }
         found

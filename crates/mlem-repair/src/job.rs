@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use mlem_configuration::Settings;
 use mlem_environment::{Environment, Probe};
 use mlem_kernel::Death;
 use mlem_ledger::{Ledger, LedgerError, NewRun, ResumeKey, RunId, RunKind};
@@ -27,6 +28,7 @@ use crate::scratch::{Scratch, tree_root};
 use crate::session::{Cause, Failure, SessionError, SessionOptions};
 use crate::sources::{LineChange, Place, Sources};
 use crate::statics::{self, Permission, record_place};
+use crate::wanted::Wanted;
 
 /// How one notebook is modernized.
 #[derive(Debug, Clone)]
@@ -51,6 +53,8 @@ pub struct Job<'a> {
     pub environment: &'a Environment,
     /// Asks that environment's interpreter what it has.
     pub probe: Option<Probe>,
+    /// Which rules are wanted in which files; what is judged against is the environment.
+    pub settings: &'a Settings,
     /// Where the notebook's data is.
     pub data: Option<&'a Path>,
     /// How.
@@ -181,13 +185,15 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let program = sources.program();
     let root = tree_root(&path, paths::literals(program.units()).iter().map(String::as_str));
     let shown = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-    sources.add_modules(modules::find(&program, &folder, &root));
+    let mut helpers = modules::find(&program, &folder, &root);
+    helpers.retain(|(module, _)| !job.settings.excludes(&root.join(module)));
+    sources.add_modules(helpers);
     let pins = pins(job.environment);
-    let catalogue = Catalogue::shipped();
+    let wanted = Wanted::new(job.settings, &path, &root, &sources);
 
-    let Begun { run, resumed } = begin(&job, &path, &notebook)?;
+    let Begun { run, resumed } = begin(&job, &path, &notebook, &wanted)?;
     let mut recorder = Recorder::new(run);
-    let static_fixes = statics::fix(&mut sources, &shown, catalogue, &pins, Permission::Safe);
+    let static_fixes = statics::fix(&mut sources, &shown, &wanted, &pins, Permission::Safe);
     let mut installs = statics::guard_installs(&mut sources, &shown);
     let data = match job.data {
         Some(data) => Some(
@@ -204,7 +210,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let mut replayed = Vec::new();
     match &resumed {
         Some(recorded) => {
-            replayed = replay(recorded, &mut sources, &shown);
+            replayed = replay(recorded, &mut sources, &shown, wanted.catalogue());
             let count = replayed.len();
             (job.progress)(Event::Note(format!(
                 "going on with an interrupted run, {count} live {} kept",
@@ -231,7 +237,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let mut repair = Repair {
         environment: job.environment.clone(),
         cache: &job.options.cache,
-        catalogue,
+        wanted,
         pins,
         probe: job.probe,
         files: FileIndex::of(&roots),
@@ -279,7 +285,12 @@ struct Begun<'l> {
 }
 
 /// Begins a run in the ledger, or takes up an interrupted one.
-fn begin<'l>(job: &Job<'l>, path: &Path, notebook: &Notebook) -> Result<Begun<'l>, JobError> {
+fn begin<'l>(
+    job: &Job<'l>,
+    path: &Path,
+    notebook: &Notebook,
+    wanted: &Wanted,
+) -> Result<Begun<'l>, JobError> {
     let Some(ledger) = job.ledger else { return Ok(Begun { run: None, resumed: None }) };
     let options = serde_json::json!({
         "cell_timeout": job.options.session.cell_timeout.map(|limit| limit.as_secs_f64()),
@@ -287,6 +298,7 @@ fn begin<'l>(job: &Job<'l>, path: &Path, notebook: &Notebook) -> Result<Begun<'l
         "network": job.options.session.network,
         "strategy": match job.options.strategy { Strategy::Live => "live", Strategy::Rerun => "rerun" },
         "data": job.data.map(|data| data.to_string_lossy()),
+        "rules": wanted.key(),
     });
     let sha256 = format!("{:x}", Sha256::digest(notebook.to_text().as_bytes()));
     let environment = mlem_ledger::Environment {
@@ -318,7 +330,12 @@ fn begin<'l>(job: &Job<'l>, path: &Path, notebook: &Notebook) -> Result<Begun<'l
 
 /// Applies the recorded edits of kept attempts in their order; stops at the first whose lines do not stand there any
 /// more.
-fn replay(recorded: &[mlem_ledger::Edit], sources: &mut Sources, shown: &str) -> Vec<EditRecord> {
+fn replay(
+    recorded: &[mlem_ledger::Edit],
+    sources: &mut Sources,
+    shown: &str,
+    catalogue: &Catalogue,
+) -> Vec<EditRecord> {
     let mut edits = Vec::new();
     for edit in recorded.iter().filter(|edit| edit.active && edit.attempt.is_some()) {
         let place = match &edit.place {
@@ -351,7 +368,7 @@ fn replay(recorded: &[mlem_ledger::Edit], sources: &mut Sources, shown: &str) ->
             after: change.after,
             evidence: edit.evidence.clone().unwrap_or_default(),
             safety: edit.safety.clone().unwrap_or_default(),
-            reason: match edit.rule.as_deref().and_then(|id| Catalogue::shipped().rule(id)) {
+            reason: match edit.rule.as_deref().and_then(|id| catalogue.rule(id)) {
                 Some(rule) => rule.summary.clone(),
                 None => "made before the run was interrupted".into(),
             },
@@ -442,7 +459,7 @@ async fn conclude(
         outputs,
         left_alone: {
             let mut left = left_alone;
-            left.extend(statics::remaining(sources, context.shown, Catalogue::shipped(), &repair.pins));
+            left.extend(statics::remaining(sources, context.shown, &repair.wanted, &repair.pins));
             left
         },
         notes,

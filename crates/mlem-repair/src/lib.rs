@@ -33,6 +33,7 @@ pub mod tables;
 mod tpu;
 pub mod vanished;
 pub mod verify;
+pub mod wanted;
 
 pub use job::{Job, JobError, Modernized, Options, modernize, pins, read_runnable, requirements};
 pub use live::{Event, Phase, Strategy};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mlem_environment::{Environment, Probe};
 use mlem_kernel::Execution;
 use mlem_python::{Ranged, Unit};
-use mlem_rules::{Catalogue, Pins};
+use mlem_rules::Pins;
 
 use crate::attempt::Trial;
 use crate::dead_ends::DeadEnds;
@@ -19,6 +19,7 @@ use crate::record::Recorder;
 use crate::report::{AttemptRecord, EditRecord};
 use crate::session::{Cause, CellRun, Failure, Session, SessionError, SessionOptions};
 use crate::sources::{Place, Sources};
+use crate::wanted::Wanted;
 
 /// How a fix is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub(crate) struct Repair<'a> {
     pub(crate) environment: Environment,
     /// Where environments are built.
     pub(crate) cache: &'a Path,
-    pub(crate) catalogue: &'static Catalogue,
+    pub(crate) wanted: Wanted,
     pub(crate) pins: Pins,
     pub(crate) probe: Option<Probe>,
     pub(crate) files: FileIndex,
@@ -290,7 +291,7 @@ impl Repair<'_> {
                 .map(|(_, statement)| statement.as_str())
                 .collect();
             let mut knowledge = Knowledge {
-                catalogue: self.catalogue,
+                wanted: &self.wanted,
                 pins: &self.pins,
                 environment: &self.environment,
                 probe: self.probe.as_mut(),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use mlem_environment::{Confidence, Distribution, Environment, Knowledge as Names, Probe};
 use mlem_python::ast::{ExceptHandler, Stmt};
 use mlem_python::{Edit, Program, Ranged, Unit};
-use mlem_rules::{Catalogue, Finding, LiveError, LiveTypes, Pins, Proof, Question};
+use mlem_rules::{Finding, LiveError, LiveTypes, Pins, Proof, Question};
 use regex::Regex;
 
 use crate::diagnose::Exception;
@@ -18,6 +18,7 @@ use crate::paths::{self, FileIndex};
 use crate::report::EditSource;
 use crate::session::{Cause, Failure, Session};
 use crate::sources::Sources;
+use crate::wanted::Wanted;
 use crate::{sizes, tpu};
 
 /// One thing to try.
@@ -64,8 +65,8 @@ impl Proposal {
 
 /// What proposals are drawn from.
 pub(crate) struct Knowledge<'a> {
-    /// The catalogue of rules.
-    pub catalogue: &'static Catalogue,
+    /// The rules.
+    pub wanted: &'a Wanted,
     /// Versions of the target.
     pub pins: &'a Pins,
     /// The environment that the kernel runs in.
@@ -165,6 +166,13 @@ pub(crate) async fn proposals(
             found.extend(put_behind(&sources.program(), piece, line, exception, knowledge.aside));
         }
     }
+    found.retain(|proposal| {
+        let rule = proposal.rule.as_deref();
+        let place = |piece: usize| &sources.pieces()[piece].place;
+        rule.is_none_or(|rule| {
+            proposal.edits.iter().all(|(piece, _)| knowledge.wanted.has(place(*piece), rule))
+        })
+    });
     found
 }
 
@@ -232,7 +240,7 @@ fn elsewhere(
             LiveError { ename: exception.ename.clone(), evalue: exception.evalue.clone(), unit, lines: None };
         let question =
             Question { program: &program, target: knowledge.pins, error: Some(&error), types: None };
-        let findings = knowledge.catalogue.check(&question);
+        let findings = knowledge.wanted.catalogue().check(&question);
         let confirmed =
             findings.into_iter().filter(|finding| finding.unit == unit && finding.proof == Proof::Live);
         found.extend(confirmed.filter_map(|finding| from_finding(finding, 0, &exception.signature())));
@@ -305,7 +313,7 @@ async fn ask(
     for _ in 0..ROUNDS {
         let question =
             Question { program, target: knowledge.pins, error: Some(error), types: Some(&answers) };
-        let findings = knowledge.catalogue.check(&question);
+        let findings = knowledge.wanted.catalogue().check(&question);
         let asked = answers.asked.take();
         if asked.is_empty() {
             return findings;
@@ -318,7 +326,7 @@ async fn ask(
         }
     }
     let question = Question { program, target: knowledge.pins, error: Some(error), types: Some(&answers) };
-    knowledge.catalogue.check(&question)
+    knowledge.wanted.catalogue().check(&question)
 }
 
 /// Confirmed by the error first, then those on the failing lines, then the failing unit's proven ones.

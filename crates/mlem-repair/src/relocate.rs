@@ -4,11 +4,13 @@ use std::path::Path;
 
 use mlem_environment::Probe;
 use mlem_python::Edit;
+use mlem_rules::checks::VANISHED;
 
 use crate::report::{EditRecord, EditSource};
 use crate::sources::Sources;
-use crate::statics::{Permission, StaticFixes, record, record_place};
+use crate::statics::{Permission, StaticFixes, is_silenced, record, record_place};
 use crate::vanished::{self, Relocation};
+use crate::wanted::Wanted;
 
 /// Rewrites what has exactly one place today; with [`Permission::Unsafe`] also what has a likely one. `notebook` names
 /// the cells' file in the records, `folder` is where it lies.
@@ -16,6 +18,7 @@ pub fn vanished_names(
     sources: &mut Sources,
     notebook: &str,
     folder: &Path,
+    wanted: &Wanted,
     probe: &mut Probe,
     permission: Permission,
 ) -> StaticFixes {
@@ -27,13 +30,19 @@ pub fn vanished_names(
         let (program, _) = sources.program_of(piece);
         for found in vanished::find(&program, probe, folder) {
             let Some(moved) = found.moved else { continue };
+            let unit = &program.units()[found.unit];
+            let line = unit.position(found.at).0;
+            let at = if piece < cells { found.unit } else { piece };
+            if !wanted.has(&sources.pieces()[at].place, VANISHED.id)
+                || is_silenced(wanted, unit, VANISHED.id, line)
+            {
+                continue;
+            }
             if moved.is_only || permission == Permission::Unsafe {
                 fixes.edits.extend(relocate(sources, notebook, piece, &moved));
             } else {
-                let (path, cell) =
-                    record_place(sources, if piece < cells { found.unit } else { piece }, notebook);
+                let (path, cell) = record_place(sources, at, notebook);
                 let place = cell.map_or(path, |cell| format!("cell {cell}"));
-                let line = program.units()[found.unit].position(found.at).0;
                 fixes.left_alone.push(format!("{place}, line {line}: {}", found.message));
             }
         }

@@ -3,10 +3,12 @@
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
 use mlem_python::ast::{Expr, Operator, Stmt};
 use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_program, lift_python2};
-use mlem_rules::{Catalogue, Finding, Pins, Proof, Question, Safety, fix_until_stable, one_a_place};
+use mlem_rules::checks::PYTHON2;
+use mlem_rules::{Finding, Ignores, Pins, Proof, Question, Safety, fix_until_stable, one_a_place};
 
 use crate::report::{EditRecord, EditSource};
 use crate::sources::{LineChange, Place, Sources};
+use crate::wanted::Wanted;
 
 /// Which fixes may be applied without a live error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,22 +32,22 @@ pub struct StaticFixes {
 pub fn fix(
     sources: &mut Sources,
     notebook: &str,
-    catalogue: &'static Catalogue,
+    wanted: &Wanted,
     target: &Pins,
     permission: Permission,
 ) -> StaticFixes {
     let mut fixes = StaticFixes::default();
-    lift(sources, notebook, target, &mut fixes);
+    lift(sources, notebook, wanted, target, &mut fixes);
     let before = sources.program();
     // The notebook's cells are one program; each helper module is one of its own.
     let modules = sources.cells().len()..sources.pieces().len();
-    fix_program(sources, None, notebook, catalogue, target, permission, &mut fixes);
+    fix_program(sources, None, notebook, wanted, target, permission, &mut fixes);
     if !fixes.edits.is_empty() {
         let gone = crate::leftover::remove(sources, &before, notebook, &fixes.edits);
         fixes.edits.extend(gone);
     }
     for module in modules {
-        fix_program(sources, Some(module), notebook, catalogue, target, permission, &mut fixes);
+        fix_program(sources, Some(module), notebook, wanted, target, permission, &mut fixes);
     }
     fixes
 }
@@ -112,7 +114,7 @@ pub fn record_place(sources: &Sources, piece: usize, notebook: &str) -> (String,
     }
 }
 
-fn lift(sources: &mut Sources, notebook: &str, target: &Pins, fixes: &mut StaticFixes) {
+fn lift(sources: &mut Sources, notebook: &str, wanted: &Wanted, target: &Pins, fixes: &mut StaticFixes) {
     if target.python.0 < 3 {
         return;
     }
@@ -138,11 +140,17 @@ fn lift(sources: &mut Sources, notebook: &str, target: &Pins, fixes: &mut Static
                 continue;
             }
         };
+        // The finding stands where the first change would be made.
+        let line = edits.iter().map(|edit| unit.position(edit.range.start()).0).min().unwrap_or(1);
+        let is_wanted = wanted.has(&sources.pieces()[piece].place, PYTHON2.id);
+        if !is_wanted || is_silenced(wanted, &unit, PYTHON2.id, line) {
+            continue;
+        }
         match sources.apply(piece, &edits) {
             Ok(change) => fixes.edits.push(record(
                 (path, cell),
                 change,
-                Some("PY2".into()),
+                Some(PYTHON2.id.into()),
                 "tokens that Python 3 does not have".into(),
                 Safety::Safe.as_str(),
                 "Python 2 syntax was written in Python 3's".into(),
@@ -151,12 +159,17 @@ fn lift(sources: &mut Sources, notebook: &str, target: &Pins, fixes: &mut Static
         }
     }
     if python2 {
-        keep_integer_division(sources, notebook, fixes);
+        keep_integer_division(sources, notebook, wanted, fixes);
     }
 }
 
+/// Whether a comment silences a rule or check on a line.
+pub(crate) fn is_silenced(wanted: &Wanted, unit: &Unit, id: &str, line: usize) -> bool {
+    Ignores::of(wanted.catalogue(), std::slice::from_ref(unit)).silence(id, 0, (line, line))
+}
+
 /// `/` between integers gave an integer in Python 2 (PEP 238): where both sides are provably integers it becomes `//`.
-fn keep_integer_division(sources: &mut Sources, notebook: &str, fixes: &mut StaticFixes) {
+fn keep_integer_division(sources: &mut Sources, notebook: &str, wanted: &Wanted, fixes: &mut StaticFixes) {
     let program = sources.program();
     let has_future = program.imports().iter().any(|import| import.qualified == "__future__.division");
     if has_future {
@@ -168,7 +181,11 @@ fn keep_integer_division(sources: &mut Sources, notebook: &str, fixes: &mut Stat
         for statement in unit.body() {
             divisions.visit_stmt(statement);
         }
-        let Divisions { edits, unknown, .. } = divisions;
+        let Divisions { mut edits, unknown, .. } = divisions;
+        let is_wanted = wanted.has(&sources.pieces()[piece].place, PYTHON2.id);
+        edits.retain(|edit| {
+            is_wanted && !is_silenced(wanted, unit, PYTHON2.id, unit.position(edit.range.start()).0)
+        });
         let (path, cell) = record_place(sources, piece, notebook);
         for line in unknown {
             let place = cell.map_or(path.clone(), |cell| format!("cell {cell}"));
@@ -183,7 +200,7 @@ fn keep_integer_division(sources: &mut Sources, notebook: &str, fixes: &mut Stat
             fixes.edits.push(record(
                 (path, cell),
                 change,
-                Some("PY2".into()),
+                Some(PYTHON2.id.into()),
                 "both sides are integers; PEP 238".into(),
                 Safety::Safe.as_str(),
                 "division of integers gives an integer in Python 2".into(),
@@ -287,15 +304,18 @@ fn fix_program(
     sources: &mut Sources,
     module: Option<usize>,
     notebook: &str,
-    catalogue: &'static Catalogue,
+    wanted: &Wanted,
     target: &Pins,
     permission: Permission,
     fixes: &mut StaticFixes,
 ) {
     let base = module.unwrap_or(0);
+    let pieces = sources.pieces();
     let program = module.map_or_else(|| sources.program(), |module| sources.program_of(module).0);
-    let fixed =
-        fix_until_stable(catalogue, &program, target, (None, None), &|finding| allowed(finding, permission));
+    let place = |unit: usize| &pieces[base + unit].place;
+    let fixed = fix_until_stable(wanted.catalogue(), &program, target, (None, None), &|finding| {
+        allowed(finding, permission) && wanted.has(place(finding.unit), &finding.rule.id)
+    });
     for unit in &fixed.changed {
         sources.set(base + unit, fixed.program.units()[*unit].source().to_owned());
     }
@@ -313,18 +333,15 @@ fn fix_program(
 }
 
 /// Findings that `sources` still holds, in words.
-pub fn remaining(
-    sources: &Sources,
-    notebook: &str,
-    catalogue: &'static Catalogue,
-    target: &Pins,
-) -> Vec<String> {
+pub fn remaining(sources: &Sources, notebook: &str, wanted: &Wanted, target: &Pins) -> Vec<String> {
     let cells = sources.cells().len();
     let programs = std::iter::once((0, sources.program()))
         .chain((cells..sources.pieces().len()).map(|module| (module, sources.program_of(module).0)));
     let mut left = Vec::new();
     for (base, program) in programs {
-        for finding in one_a_place(catalogue.check(&Question::without_kernel(&program, target))) {
+        let mut findings = wanted.catalogue().check(&Question::without_kernel(&program, target));
+        findings.retain(|finding| wanted.has(&sources.pieces()[base + finding.unit].place, &finding.rule.id));
+        for finding in one_a_place(findings) {
             let (path, cell) = record_place(sources, base + finding.unit, notebook);
             let place = cell.map_or(path, |cell| format!("cell {cell}"));
             let line = program.units()[finding.unit].position(finding.range.start()).0;
@@ -338,9 +355,18 @@ pub fn remaining(
 mod tests {
     use std::path::Path;
 
+    use mlem_configuration::Settings;
     use mlem_notebook::Notebook;
 
     use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted::new(&Settings::of_target(pins()), Path::new("a.ipynb"), Path::new(""), &Sources::default())
+    }
+
+    fn pins() -> Pins {
+        Pins { python: (3, 13), packages: Default::default() }
+    }
 
     fn sources(cell: &str) -> Sources {
         Sources::new(&Notebook::from_script(cell, Path::new("a.py")))
@@ -362,12 +388,11 @@ mod tests {
     #[test]
     fn integers_of_python_2_are_divided_as_integers() {
         let mut sources = sources("n = 7\nprint n / 2\nprint n / 2.0");
-        let pins = Pins { python: (3, 13), packages: Default::default() };
-        fix(&mut sources, "a.ipynb", Catalogue::shipped(), &pins, Permission::Safe);
+        fix(&mut sources, "a.ipynb", &wanted(), &pins(), Permission::Safe);
         assert_eq!(sources.cells()[0].current, "n = 7\nprint(n // 2)\nprint(n / 2.0)");
 
         let mut sources = self::sources("n = 7\nprint n\nn /= 2\ndef f(a):\n    return a / n");
-        let fixes = fix(&mut sources, "a.ipynb", Catalogue::shipped(), &pins, Permission::Safe);
+        let fixes = fix(&mut sources, "a.ipynb", &wanted(), &pins(), Permission::Safe);
         assert!(sources.cells()[0].current.contains("n //= 2"), "{}", sources.cells()[0].current);
         assert_eq!(fixes.left_alone.len(), 1, "{:?}", fixes.left_alone);
     }

@@ -28,7 +28,7 @@ impl Repair<'_> {
         }
         let program = self.sources.program();
         let knowledge = Knowledge {
-            catalogue: self.catalogue,
+            wanted: &self.wanted,
             pins: &self.pins,
             environment: &self.environment,
             probe: None,
@@ -40,6 +40,7 @@ impl Repair<'_> {
         let proposals: Vec<Proposal> = findings
             .into_iter()
             .filter(|finding| finding.unit == cell && inside(finding.range) && finding.proof == Proof::Live)
+            .filter(|finding| self.wanted.has(&self.sources.cells()[cell].place, &finding.rule.id))
             .filter_map(|finding| {
                 let fix = finding.fix?;
                 // An import goes to the top of the cell; an edit elsewhere would be a change without its reason.

@@ -39,5 +39,14 @@ pub const VANISHED: Check = Check {
               that interpreter, rule or no rule. Where the name lives elsewhere now, the message says so.",
 };
 
+/// `# mlem: ignore` comments that silence nothing.
+pub const UNUSED: Check = Check {
+    id: "UNUSED",
+    name: "unused-ignore",
+    summary: "A comment that silences nothing",
+    details: "Only with `--report-unused-ignores`: a `# mlem: ignore` comment, or a rule that it names, that silences \
+              nothing on the target.",
+};
+
 /// Every check, by id.
-pub const CHECKS: [&Check; 3] = [&PYTHON2, &SYNTAX, &VANISHED];
+pub const CHECKS: [&Check; 4] = [&PYTHON2, &SYNTAX, &UNUSED, &VANISHED];

@@ -10,6 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::condition::{Condition, Verdict, has_type};
 use crate::finding::{Finding, Fix};
 use crate::functions::{Context, assignments};
+use crate::ignore::Ignores;
 use crate::index::Entry;
 use crate::judge::{Judgement, finding, is_confirmed, may_be_meant, undecided};
 use crate::moved::{self, MovedAlias, imported_names};
@@ -19,8 +20,22 @@ use crate::schema::Safety;
 use crate::target::Question;
 
 impl Catalogue {
-    /// Everything in a program that does not fit the target, in the order of the source.
+    /// Everything in a program that does not fit the target, in the order of the source, less what its `# mlem: ignore`
+    /// comments silence.
     pub fn check(&'static self, question: &Question) -> Vec<Finding> {
+        let mut findings = self.check_regardless(question);
+        if !findings.is_empty() {
+            let units = question.program.units();
+            let ignores = Ignores::of(self, units);
+            findings.retain(|finding| {
+                !ignores.silence(&finding.rule.id, finding.unit, units[finding.unit].lines(finding.range))
+            });
+        }
+        findings
+    }
+
+    /// The same with what comments silence.
+    pub fn check_regardless(&'static self, question: &Question) -> Vec<Finding> {
         let mut applicable = vec![false; self.rules().len()];
         for (library, rules) in &self.index.libraries {
             let Some(version) = version_of(question.target, library) else {

@@ -99,6 +99,23 @@ pub(crate) struct Check {
     /// How findings are printed
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FindingsFormat,
+    /// Print how often each rule was found instead of every finding
+    #[arg(long)]
+    pub(crate) statistics: bool,
+    /// Exit code 0 also when something was found
+    #[arg(long)]
+    pub(crate) exit_zero: bool,
+    /// Pass over the findings that this file accepts
+    #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Accept what is found, in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// Also find `# mlem: ignore` comments that silence nothing
+    #[arg(long)]
+    pub(crate) report_unused_ignores: bool,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -109,8 +126,11 @@ pub(crate) struct Fix {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Also apply fixes that are unsafe or whose types are not proven
-    #[arg(long = "unsafe")]
+    #[arg(long = "unsafe", overrides_with = "exclude_unsafe")]
     pub(crate) include_unsafe: bool,
+    /// Leave them out, whatever the configuration says
+    #[arg(long = "no-unsafe")]
+    pub(crate) exclude_unsafe: bool,
     /// Print a unified diff and write nothing
     #[arg(long)]
     pub(crate) diff: bool,
@@ -120,6 +140,8 @@ pub(crate) struct Fix {
     /// How the summary is printed
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -204,7 +226,25 @@ pub(crate) struct Modernize {
     #[arg(long, conflicts_with = "no_resume")]
     pub(crate) resume: bool,
     #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+/// Which rules are wanted, in which files.
+#[derive(Debug, Args)]
+pub(crate) struct Selected {
+    /// Only these rules: ids, beginnings of ids, names, or ALL (repeatable, or with commas)
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) select: Option<Vec<String>>,
+    /// Not these rules (repeatable, or with commas)
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Pass over files that the configuration excludes also where they are named
+    #[arg(long)]
+    pub(crate) force_exclude: bool,
+    #[command(flatten)]
+    pub(crate) configured: Configured,
 }
 
 /// Which configuration file counts, and which rules there are.

@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     /// A configuration file, a rule file, or an argument that names a rule.
     #[error(transparent)]
     Configuration(#[from] mlem_configuration::ConfigurationError),
+    /// A list of accepted findings.
+    #[error(transparent)]
+    Baseline(#[from] mlem_configuration::BaselineError),
     /// An id or a name that no rule has.
     #[error(transparent)]
     UnknownRule(#[from] mlem_rules::UnknownRule),

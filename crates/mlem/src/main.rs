@@ -5,6 +5,7 @@ mod commands;
 mod configuration;
 mod console;
 mod failure;
+mod findings;
 mod inputs;
 mod progress;
 mod target;

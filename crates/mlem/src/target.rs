@@ -4,43 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mlem_environment::{
-    Detector, Distribution, Environment, EnvironmentSpec, Pins as VersionPins, PythonChoice, Step, Wanted,
-    newest_releases,
+    Detector, Environment, EnvironmentSpec, Pins as VersionPins, PythonChoice, Step, Wanted, newest_releases,
 };
 use mlem_ledger::Ledger;
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::{Program, Unit};
 use mlem_repair::SessionOptions;
-use mlem_rules::{Pins, Version};
 
-use crate::arguments::{Execution, Target};
+use crate::arguments::Execution;
 use crate::failure::Failure;
 use crate::progress::Progress;
-
-/// The versions to judge against.
-pub(crate) fn pins(target: &Target) -> Result<Pins, Failure> {
-    if let Some(python) = &target.python {
-        return Ok(mlem_repair::pins(&mlem_environment::existing(python)?));
-    }
-    let mut pins = crate::configuration::releases();
-    for wish in &target.target {
-        let parsed = wish.split_once("==").and_then(|(name, version)| {
-            Some((Distribution::new(name.trim()), version.trim().parse::<Version>().ok()?))
-        });
-        let Some((name, version)) = parsed else {
-            return Err(Failure::Usage(format!(
-                "--target {wish}: NAME==VERSION is wanted, such as numpy==1.26"
-            )));
-        };
-        if name.as_str() == "python" {
-            let release = version.release();
-            pins.python = (release.first().map_or(3, |n| *n as u8), release.get(1).map_or(0, |n| *n as u8));
-        } else {
-            pins.packages.insert(name.as_str().to_owned(), version);
-        }
-    }
-    Ok(pins)
-}
 
 /// The folder of built environments: the platform's cache folder.
 pub(crate) fn cache() -> Result<PathBuf, Failure> {

@@ -10,7 +10,7 @@ use crate::magic;
 
 /// The kinds that the recogniser and the lift tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Identifiers and keywords.
     Name,
     Number,
@@ -24,31 +24,31 @@ pub(super) enum Kind {
 
 /// One token with the bracket depth it stands in; brackets have the depth outside of them.
 #[derive(Clone, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) range: Range<usize>,
-    pub(super) depth: usize,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) range: Range<usize>,
+    pub(crate) depth: usize,
 }
 
 /// Tokens, and the leading white space of each logical line.
 #[derive(Debug, Default)]
-pub(super) struct Tokens<'a> {
-    pub(super) source: &'a str,
-    pub(super) tokens: Vec<Token>,
-    pub(super) indents: Vec<Range<usize>>,
+pub(crate) struct Tokens<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) indents: Vec<Range<usize>>,
 }
 
 impl<'a> Tokens<'a> {
     /// The text of a token; empty behind the last one.
-    pub(super) fn text(&self, index: usize) -> &'a str {
+    pub(crate) fn text(&self, index: usize) -> &'a str {
         self.tokens.get(index).map_or("", |token| &self.source[token.range.clone()])
     }
 
-    pub(super) fn kind(&self, index: usize) -> Option<Kind> {
+    pub(crate) fn kind(&self, index: usize) -> Option<Kind> {
         self.tokens.get(index).map(|token| token.kind)
     }
 
-    pub(super) fn is(&self, index: usize, text: &str) -> bool {
+    pub(crate) fn is(&self, index: usize, text: &str) -> bool {
         self.tokens.get(index).is_some_and(|token| {
             matches!(token.kind, Kind::Name | Kind::Operator) && &self.source[token.range.clone()] == text
         })
@@ -61,7 +61,7 @@ const OPERATORS: &[&str] = &[
     "%=", "&=", "|=", "^=", "@=", "->", ":=",
 ];
 
-pub(super) fn tokenize(source: &str, ipython: bool) -> Tokens<'_> {
+pub(crate) fn tokenize(source: &str, ipython: bool) -> Tokens<'_> {
     let mut lexer = Lexer {
         bytes: source.as_bytes(),
         at: 0,

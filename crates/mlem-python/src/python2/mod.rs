@@ -4,7 +4,7 @@
 //! statements, and tokens stay readable around every error. Semantics (`xrange`, `iteritems`,
 //! integer division) are left to rules.
 
-mod lexer;
+pub(crate) mod lexer;
 mod lift;
 
 use ruff_text_size::TextSize;

@@ -1,26 +1,33 @@
 //! `mlem check`: findings, printed in the format of their reader.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
+use mlem_configuration::{Baseline, Fingerprint};
 use mlem_environment::Probe;
-use mlem_notebook::{Language, Notebook};
-use mlem_repair::inspect::{self, Located, Seen};
-use mlem_rules::checks::CHECKS;
-use mlem_rules::{Catalogue, Pins};
+use mlem_notebook::{Language, Notebook, write_atomic};
+use mlem_repair::inspect::{self, Asked, Inspected, Located, Seen};
+use mlem_rules::Catalogue;
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::arguments::{Check, FindingsFormat};
+use crate::configuration::{self, Chosen};
 use crate::console;
 use crate::failure::Failure;
+use crate::findings;
 use crate::inputs::{collect, extension};
 use crate::target;
 
 pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
-    let pins = target::pins(&check.target)?;
+    if check.statistics && !matches!(check.format, FindingsFormat::Text | FindingsFormat::Json) {
+        return Err(Failure::Usage("--statistics is printed as text or json".into()));
+    }
+    let mut configuration = configuration::against(&check.target, configuration::selecting(&check.selected))?;
+    let mut baseline = check.baseline.as_deref().map(Baseline::read).transpose()?;
     let inputs = collect(&check.paths);
+    let chosen = configuration::configure(&inputs, &check.paths, &check.selected, &mut configuration)?;
     let seen = Mutex::new(Seen::default());
     let probe = match &check.target.python {
         Some(python) => {
@@ -29,39 +36,71 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    let results: Vec<Result<Vec<Located>, Failure>> =
-        inputs.files.par_iter().map(|file| one(file, &pins, &seen, probe.as_ref())).collect();
+    let results: Vec<Result<Vec<Inspected>, Failure>> = chosen
+        .par_iter()
+        .map(|chosen| {
+            let asked = Asked { settings: &chosen.settings, unused_ignores: check.report_unused_ignores };
+            one(&chosen.file, asked, &seen, probe.as_ref())
+        })
+        .collect();
     let mut broken = 0;
-    let mut findings = Vec::new();
+    let mut found = Vec::new();
+    let mut warnings = Vec::new();
+    let mut checked = Vec::new();
     for result in results {
         match result {
-            Ok(found) => findings.extend(found),
+            Ok(inspected) => {
+                for each in inspected {
+                    found.extend(each.findings);
+                    warnings.extend(each.warnings);
+                    checked.push(each.path);
+                }
+            }
             Err(failure) => {
                 console::error(&failure.to_string());
                 broken += 1;
             }
         }
     }
-    findings.sort();
-    findings.dedup();
-    if !(findings.is_empty() && broken + inputs.broken > 0 && check.format == FindingsFormat::Text) {
-        print(&findings, check.format);
+    found.sort();
+    found.dedup();
+    warnings.sort();
+    warnings.dedup();
+    for warning in &warnings {
+        console::warning(warning);
     }
-    inputs.finish(broken, u8::from(!findings.is_empty()))
+    if let Some(file) = &check.write_baseline {
+        write_baseline(file, &found)?;
+        return inputs.finish(broken, 0);
+    }
+    let before = found.len();
+    if let Some(baseline) = &mut baseline {
+        found.retain(|finding| !baseline.accepts(&fingerprint(baseline, finding)));
+    }
+    let accepted = before - found.len();
+    let stale = match (&baseline, &check.baseline) {
+        (Some(baseline), Some(file)) => stale(baseline, file, &checked),
+        _ => Vec::new(),
+    };
+    if !(found.is_empty() && broken + inputs.broken > 0 && check.format == FindingsFormat::Text) {
+        let accounts = baseline.as_ref().map(|_| Accounts { accepted, stale: &stale });
+        print(check, &found, accounts, &catalogues(&chosen));
+    }
+    inputs.finish(broken, u8::from(!found.is_empty() && !check.exit_zero))
 }
 
 fn one(
     file: &Path,
-    pins: &Pins,
+    asked: Asked<'_>,
     seen: &Mutex<Seen>,
     probe: Option<&Mutex<Probe>>,
-) -> Result<Vec<Located>, Failure> {
+) -> Result<Vec<Inspected>, Failure> {
     // A poisoned lock only means that another file's check panicked; what it guards is still whole.
     let mut probe = probe.map(|probe| probe.lock().unwrap_or_else(PoisonError::into_inner));
     let mut probe = probe.as_deref_mut();
     if extension(file) == "py" {
         let text = std::fs::read_to_string(file).map_err(|error| Failure::path(file, error.to_string()))?;
-        return Ok(inspect::module(&text, file, pins, probe));
+        return Ok(vec![inspect::module(&text, file, asked, probe)]);
     }
     let notebook = Notebook::read(file)?;
     if let Language::Other(language) = notebook.language() {
@@ -70,83 +109,93 @@ fn one(
             format!("the notebook's language is {language}; only Python is checked"),
         ));
     }
-    let (mut found, program) = inspect::notebook(&notebook, file, pins, probe.as_deref_mut());
+    let own = inspect::notebook(&notebook, file, asked, probe.as_deref_mut());
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    found.extend(seen.modules(&program, file, pins, probe));
+    let mut found = seen.modules(&own.program, file, asked, probe);
+    found.push(own);
     Ok(found)
 }
 
-fn print(findings: &[Located], format: FindingsFormat) {
-    match format {
-        FindingsFormat::Text => {
-            let mut text = String::new();
-            for finding in findings {
-                let cell = finding.cell.map_or(String::new(), |cell| format!("cell {cell}:"));
-                let fix = if finding.fixable { " [fix]" } else { "" };
-                text.push_str(&format!(
-                    "{}:{cell}{}:{}: {} {}{fix}\n",
-                    finding.path, finding.line, finding.column, finding.rule, finding.message
-                ));
-            }
-            console::data(&text);
-            let fixable = findings.iter().filter(|finding| finding.fixable).count();
-            console::note(&match findings.len() {
-                0 => "nothing found".to_owned(),
-                1 => format!("1 finding, {fixable} with a fix"),
-                count => format!("{count} findings, {fixable} with a fix"),
-            });
-        }
-        FindingsFormat::Json => console::json(&json!({"schema": 1, "findings": findings})),
-        FindingsFormat::Github => {
-            let mut text = String::new();
-            for finding in findings {
-                let cell = finding.cell.map_or(String::new(), |cell| format!("cell {cell}, "));
-                text.push_str(&format!(
-                    "::warning file={},title={}::{cell}line {}: {}\n",
-                    finding.path,
-                    finding.rule,
-                    finding.line,
-                    finding.message.replace('%', "%25").replace('\n', "%0A")
-                ));
-            }
-            console::data(&text);
-        }
-        FindingsFormat::Sarif => console::json(&sarif(findings)),
-    }
+fn fingerprint(baseline: &Baseline, finding: &Located) -> Fingerprint {
+    baseline.fingerprint(Path::new(&finding.path), &finding.rule, &finding.code)
 }
 
-fn sarif(findings: &[Located]) -> serde_json::Value {
-    let rules: Vec<serde_json::Value> = Catalogue::shipped()
-        .rules()
-        .iter()
-        .map(|rule| json!({"id": rule.id, "name": rule.name, "shortDescription": {"text": rule.summary}}))
-        .collect();
-    let own = CHECKS.map(
-        |check| json!({"id": check.id, "name": check.name, "shortDescription": {"text": check.summary}}),
-    );
-    let rules: Vec<serde_json::Value> = own.into_iter().chain(rules).collect();
-    let results: Vec<serde_json::Value> = findings
-        .iter()
-        .map(|finding| {
-            // SARIF has no notion of cells: the region is the line in the cell, the cell goes to the message.
-            let cell = finding.cell.map_or(String::new(), |cell| format!("cell {cell}: "));
-            json!({
-                "ruleId": finding.rule,
-                "level": "warning",
-                "message": {"text": format!("{cell}{}", finding.message)},
-                "locations": [{"physicalLocation": {
-                    "artifactLocation": {"uri": finding.path.strip_prefix("./").unwrap_or(&finding.path)},
-                    "region": {"startLine": finding.line, "startColumn": finding.column},
-                }}],
-            })
-        })
-        .collect();
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {"name": "mlem", "version": env!("CARGO_PKG_VERSION"), "rules": rules}},
-            "results": results,
-        }],
-    })
+fn write_baseline(file: &Path, found: &[Located]) -> Result<(), Failure> {
+    let mut baseline = Baseline::new(file);
+    for finding in found {
+        baseline.add(fingerprint(&baseline, finding));
+    }
+    write_atomic(file, baseline.to_text().as_bytes())
+        .map_err(|error| Failure::path(file, error.to_string()))?;
+    console::note(&format!("{} findings are accepted in {}", found.len(), file.display()));
+    Ok(())
+}
+
+/// What the baseline accepts and nobody finds any more; said once, so that it is taken out.
+fn stale(baseline: &Baseline, file: &Path, checked: &[PathBuf]) -> Vec<(Fingerprint, usize)> {
+    let checked: Vec<&Path> = checked.iter().map(PathBuf::as_path).collect();
+    let stale = baseline.stale(&checked);
+    for (entry, count) in &stale {
+        console::warning(&format!(
+            "{}: {count} of {} `{}` in {} are accepted and not found any more; --write-baseline takes them out",
+            file.display(),
+            entry.rule,
+            entry.code,
+            entry.path
+        ));
+    }
+    stale.into_iter().map(|(entry, count)| (entry.clone(), count)).collect()
+}
+
+/// The catalogues that were used, each once.
+fn catalogues(chosen: &[Chosen]) -> Vec<&'static Catalogue> {
+    let mut catalogues: Vec<&'static Catalogue> = Vec::new();
+    for each in chosen {
+        let catalogue = each.settings.catalogue();
+        if !catalogues.iter().any(|other| std::ptr::eq(*other, catalogue)) {
+            catalogues.push(catalogue);
+        }
+    }
+    catalogues
+}
+
+/// What became of the baseline.
+struct Accounts<'a> {
+    accepted: usize,
+    stale: &'a [(Fingerprint, usize)],
+}
+
+fn print(
+    check: &Check,
+    found: &[Located],
+    accounts: Option<Accounts<'_>>,
+    catalogues: &[&'static Catalogue],
+) {
+    match check.format {
+        FindingsFormat::Text => {
+            console::data(&match check.statistics {
+                true => findings::statistics_text(&findings::statistics(found, catalogues)),
+                false => findings::text(found),
+            });
+            let accepted =
+                accounts.map_or(String::new(), |accounts| format!(", {} accepted", accounts.accepted));
+            console::note(&format!("{}{accepted}", findings::count(found)));
+        }
+        FindingsFormat::Json => {
+            let mut document = match check.statistics {
+                true => json!({"schema": 1, "statistics": findings::statistics(found, catalogues)}),
+                false => json!({"schema": 1, "findings": found}),
+            };
+            if let Some(Accounts { accepted, stale }) = accounts {
+                let stale: Vec<_> = stale
+                    .iter()
+                    .map(|(entry, count)| json!({"path": entry.path, "rule": entry.rule, "code": entry.code, "count": count}))
+                    .collect();
+                document["baseline"] = json!({"accepted": accepted, "stale": stale});
+            }
+            console::json(&document);
+        }
+        FindingsFormat::Github => console::data(&findings::github(found)),
+        FindingsFormat::Sarif => console::json(&findings::sarif(found, catalogues)),
+    }
 }

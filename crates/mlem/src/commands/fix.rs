@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use mlem_configuration::Settings;
 use mlem_environment::Probe;
 use mlem_notebook::{Language, Notebook, write_atomic};
 use mlem_repair::report::EditRecord;
 use mlem_repair::sources::{Place, Sources};
 use mlem_repair::statics::{self, Permission};
+use mlem_repair::wanted::Wanted;
 use mlem_repair::{modules, relocate, scratch};
-use mlem_rules::{Catalogue, Pins};
 use serde::Serialize;
 
 use crate::arguments::{Fix, Format};
+use crate::configuration::{self, Chosen};
 use crate::console;
 use crate::failure::Failure;
 use crate::inputs::{collect, extension};
@@ -28,7 +30,6 @@ struct Fixed {
 }
 
 pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
-    let pins = target::pins(&fix.target)?;
     let mut probe = match &fix.target.python {
         Some(python) => {
             let environment = mlem_environment::existing(python)?;
@@ -36,11 +37,19 @@ pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
+    let mut overrides = configuration::selecting(&fix.selected);
+    overrides.include_unsafe = match (fix.include_unsafe, fix.exclude_unsafe) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    };
+    let mut configuration = configuration::against(&fix.target, overrides)?;
     let inputs = collect(&fix.paths);
+    let chosen = configuration::configure(&inputs, &fix.paths, &fix.selected, &mut configuration)?;
     let mut fixed = Vec::new();
     let mut broken = 0;
-    for file in &inputs.files {
-        match one(file, fix, &pins, probe.as_mut()) {
+    for Chosen { file, settings } in &chosen {
+        match one(file, fix, settings, probe.as_mut()) {
             Ok(result) => fixed.push(result),
             Err(failure) => {
                 console::error(&failure.to_string());
@@ -75,8 +84,8 @@ pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
     inputs.finish(broken, u8::from(fix.check && changes > 0))
 }
 
-fn one(file: &Path, fix: &Fix, pins: &Pins, probe: Option<&mut Probe>) -> Result<Fixed, Failure> {
-    let permission = if fix.include_unsafe { Permission::Unsafe } else { Permission::Safe };
+fn one(file: &Path, fix: &Fix, settings: &Settings, probe: Option<&mut Probe>) -> Result<Fixed, Failure> {
+    let permission = if settings.include_unsafe() { Permission::Unsafe } else { Permission::Safe };
     let shown = file.display().to_string();
     let is_module = extension(file) == "py";
     let (mut notebook, mut sources, root) = if is_module {
@@ -96,13 +105,17 @@ fn one(file: &Path, fix: &Fix, pins: &Pins, probe: Option<&mut Probe>) -> Result
         let real = std::fs::canonicalize(file)?;
         let root = scratch::repository_root(&real).to_owned();
         let folder = real.parent().unwrap_or(Path::new("/")).to_owned();
-        sources.add_modules(modules::find(&sources.program(), &folder, &root));
+        let mut helpers = modules::find(&sources.program(), &folder, &root);
+        helpers.retain(|(module, _)| !settings.excludes(&root.join(module)));
+        sources.add_modules(helpers);
         (Some(notebook), sources, root)
     };
-    let mut fixes = statics::fix(&mut sources, &shown, Catalogue::shipped(), pins, permission);
+    let wanted = Wanted::new(settings, file, &root, &sources);
+    let target = settings.target();
+    let mut fixes = statics::fix(&mut sources, &shown, &wanted, target, permission);
     if let Some(probe) = probe {
         let folder = file.parent().unwrap_or(Path::new(""));
-        let moved = relocate::vanished_names(&mut sources, &shown, folder, probe, permission);
+        let moved = relocate::vanished_names(&mut sources, &shown, folder, &wanted, probe, permission);
         fixes.edits.extend(moved.edits);
         fixes.left_alone.extend(moved.left_alone);
     }
@@ -122,6 +135,6 @@ fn one(file: &Path, fix: &Fix, pins: &Pins, probe: Option<&mut Probe>) -> Result
         }
     }
     let mut left_alone = fixes.left_alone;
-    left_alone.extend(statics::remaining(&sources, &shown, Catalogue::shipped(), pins));
+    left_alone.extend(statics::remaining(&sources, &shown, &wanted, target));
     Ok(Fixed { path: shown, edits: fixes.edits, left_alone, diff })
 }

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use mlem_configuration::Settings;
 use mlem_ledger::Ledger;
 use mlem_repair::{Job, Modernized, Options, in_place, results};
 use mlem_verdict::Verdict;
 
 use crate::arguments::{Format, Modernize, Strategy};
 use crate::commands::run::until_interrupted;
+use crate::configuration::{self, Chosen};
 use crate::console;
 use crate::failure::Failure;
 use crate::inputs::collect;
@@ -27,13 +29,16 @@ pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
     if inputs.files.is_empty() {
         return inputs.finish(0, 0);
     }
+    let mut configuration = configuration::against_releases(configuration::selecting(&arguments.selected));
+    let chosen =
+        configuration::configure(&inputs, &arguments.paths, &arguments.selected, &mut configuration)?;
     let ledger = target::ledger(&arguments.execution)?;
     let several = inputs.are_several();
     let mut code = 0;
     let mut broken = 0;
     let mut reports = Vec::new();
-    for file in &inputs.files {
-        match one(file, arguments, &ledger, several) {
+    for Chosen { file, settings } in &chosen {
+        match one(file, settings, arguments, &ledger, several) {
             Ok(finished) => {
                 // The verdict was written by the same enum that reads it here.
                 let verdict = Verdict::from_str(&finished.report.verdict).unwrap_or(Verdict::HarnessFailure);
@@ -60,7 +65,13 @@ pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
     inputs.finish(broken, code)
 }
 
-fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Result<Modernized, Failure> {
+fn one(
+    file: &Path,
+    settings: &Settings,
+    arguments: &Modernize,
+    ledger: &Ledger,
+    several: bool,
+) -> Result<Modernized, Failure> {
     let started = Instant::now();
     let execution = &arguments.execution;
     // Refuse what cannot be run before an environment is built for it, and a folder before work is lost.
@@ -97,6 +108,7 @@ fn one(file: &Path, arguments: &Modernize, ledger: &Ledger, several: bool) -> Re
             .ok()
             .map(|probe| probe.with_cache(&options.cache)),
         environment: &environment,
+        settings,
         data: arguments.data.as_deref(),
         options: &options,
         ledger: Some(ledger),
