@@ -337,3 +337,23 @@ fn wait_until(condition: impl Fn() -> bool) {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+#[test]
+fn modernize_leaves_what_comments_and_settings_silence() {
+    let place = Place::new();
+    let silenced = "try:\n    a = collections.Mapping  # mlem: ignore\nexcept AttributeError:\n    a = None";
+    place.notebook("a.ipynb", &["import collections", silenced, "b = collections.Mapping"]);
+    let ran = mlem(&place, &["modernize", "a.ipynb", "--out", "out"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let cells = place.json("out/a.ipynb")["cells"].clone();
+    assert_eq!(cells[1]["source"], silenced);
+    assert!(cells[2]["source"].as_str().unwrap().contains("collections.abc"), "{cells}");
+    let report = place.json("out/report.json");
+    assert!(report["edits"].as_array().unwrap().iter().all(|edit| edit["cell"] != 1), "{report}");
+
+    place.write("mlem.toml", "ignore = [\"collections-abc\"]\n");
+    let ran = mlem(&place, &["modernize", "a.ipynb", "--out", "unwanted"]);
+    assert!(ran.code == Some(0) || ran.code == Some(1), "{}{}", ran.stdout, ran.stderr);
+    let edits = place.json("unwanted/report.json")["edits"].clone();
+    assert!(edits.as_array().unwrap().iter().all(|edit| edit["rule"] != "PY051"), "{edits}");
+}
