@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::console;
+
 /// A line for each finding.
 pub(crate) fn text(findings: &[Located]) -> String {
     let line = |finding: &Located| {
@@ -24,8 +26,7 @@ pub(crate) fn count(findings: &[Located]) -> String {
     let fixable = findings.iter().filter(|finding| finding.fixable).count();
     match findings.len() {
         0 => "nothing found".to_owned(),
-        1 => format!("1 finding, {fixable} with a fix"),
-        count => format!("{count} findings, {fixable} with a fix"),
+        count => format!("{}, {fixable} with a fix", console::counted(count, "finding")),
     }
 }
 

@@ -143,7 +143,7 @@ fn fix_makes_what_is_wanted_and_nothing_else() {
         format!("select = [\"{}\"]\n[per-file-ignores]\n\"helper.py\" = [\"NP\"]\n", float[0]),
     );
     let ran = place.mlem(&["fix", "old.ipynb"]);
-    assert!(ran.stderr.contains("1 changes made, 0 findings left alone"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 change made, 0 findings left alone"), "{}", ran.stderr);
     assert!(source().contains("x = float(1)\ny = np.alltrue([1])"), "{}", source());
     assert!(std::fs::read_to_string(place.path("helper.py")).unwrap().contains("np.float"));
 }
@@ -157,7 +157,7 @@ fn unsafe_fixes_can_be_wanted_always_and_refused_once() {
     );
     let changes = |arguments: &[&str]| {
         let ran = place.mlem(&[&["fix", "--check", "old.ipynb"], arguments].concat());
-        ran.stderr.split(" changes").next().unwrap().lines().last().unwrap().parse::<usize>().unwrap()
+        ran.stderr.split(" change").next().unwrap().lines().last().unwrap().parse::<usize>().unwrap()
     };
     let (safe, all) = (changes(&[]), changes(&["--unsafe"]));
     assert_eq!((safe, all), (1, 2));

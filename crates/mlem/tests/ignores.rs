@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::Value;
-use support::Place;
+use support::{Place, python};
 
 /// Cell, line and rule of what is found.
 #[track_caller]
@@ -138,4 +138,33 @@ fn comments_that_silence_nothing_are_found_on_request() {
         [""; 0]
     );
     assert_eq!(found(&place, &["old.ipynb", "--report-unused-ignores", "--ignore", "NP"]).len(), 3);
+}
+
+#[test]
+fn of_several_rules_about_one_value_each_is_silenced_by_itself() {
+    let place = Place::new();
+    let cell =
+        |comment: &str| format!("def f(x):\n    return x.convert_objects(convert_numeric=True){comment}");
+    let rules = |comment: &str| {
+        place.notebook("old.ipynb", &["import pandas as pd", &cell(comment)]);
+        found(&place, &["old.ipynb"])
+    };
+    assert_eq!(rules(""), ["1:2 PD113"]);
+    assert_eq!(rules("  # mlem: ignore[PD113]"), ["1:2 PD114"], "what the other says is still said");
+    assert_eq!(rules("  # mlem: ignore[PD113, PD114]"), [""; 0]);
+}
+
+#[test]
+fn names_that_an_interpreter_lacks_are_silenced_too() {
+    let place = Place::new();
+    let line = "from prompt_toolkit.layout.lexers import PygmentsLexer";
+    place.notebook("old.ipynb", &[&format!("{line}  # mlem: ignore[VANISHED]"), line]);
+    let python = python().to_string_lossy().into_owned();
+    assert_eq!(found(&place, &["old.ipynb", "--python", &python, "--report-unused-ignores"]), [""; 0]);
+    place.notebook("old.ipynb", &[line, &format!("{line}  # mlem: ignore[VANISHED]")]);
+    assert_eq!(found(&place, &["old.ipynb", "--python", &python]), ["0:1 VANISHED"]);
+    assert_eq!(found(&place, &["old.ipynb", "--python", &python, "--ignore", "VANISHED"]), [""; 0]);
+    let ran = place.mlem(&["fix", "old.ipynb", "--python", &python, "--ignore", "VANISHED"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(place.json("old.ipynb")["cells"][0]["source"], line);
 }

@@ -87,7 +87,7 @@ fn own_rules_are_tested_and_explained() {
     place.write("rules/course.toml", OWN);
     let ran = place.mlem(&["rule", "--rules", "rules", "--test"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 rules tested, 0 failed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 rule tested, 0 failed"), "{}", ran.stderr);
     let told = place.mlem(&["rule", "--rules", "rules", "course-loader"]).stdout;
     assert!(told.contains("+data = course.read('a.csv')"), "{told}");
 

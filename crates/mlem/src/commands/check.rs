@@ -127,7 +127,7 @@ fn write_baseline(file: &Path, found: &[Located]) -> Result<(), Failure> {
     }
     write_atomic(file, baseline.to_text().as_bytes())
         .map_err(|error| Failure::path(file, error.to_string()))?;
-    console::note(&format!("{} findings are accepted in {}", found.len(), file.display()));
+    console::note(&format!("{} accepted in {}", console::counted(found.len(), "finding"), file.display()));
     Ok(())
 }
 

@@ -78,7 +78,7 @@ fn test(catalogue: &'static Catalogue, named: &[Known], format: RuleFormat) -> R
         }
         let failed =
             chosen.iter().filter(|rule| objections.iter().any(|(other, _)| other.id == rule.id)).count();
-        console::note(&format!("{} rules tested, {failed} failed", chosen.len()));
+        console::note(&format!("{} tested, {failed} failed", console::counted(chosen.len(), "rule")));
     }
     Ok(ExitCode::from(u8::from(!objections.is_empty())))
 }
