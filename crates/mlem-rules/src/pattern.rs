@@ -497,6 +497,12 @@ pub(crate) fn names(program: &Program, unit: usize, code: &Expr, qualified: &str
     }
     match code {
         Expr::Name(name) => name.id.as_str() == qualified && !program.name_is_bound(qualified),
+        // What is assigned to has no value yet, but the thing it belongs to has a name.
+        Expr::Attribute(target) if target.ctx.is_store() => {
+            qualified.rsplit_once('.').is_some_and(|(owner, last)| {
+                target.attr.as_str() == last && names(program, unit, &target.value, owner)
+            })
+        }
         _ => false,
     }
 }
