@@ -321,7 +321,13 @@ impl<'q> Checker<'q> {
                 self.trigger(entry);
                 self.try_use(expr, &entry.uses);
             }
-            Expr::Name(_) => self.trigger(entry),
+            // What an import binds by name is changed at the import.
+            Expr::Name(name) => {
+                self.trigger(entry);
+                if !self.program().name_is_bound(name.id.as_str()) {
+                    self.try_use(expr, &entry.uses);
+                }
+            }
             _ => {}
         }
     }
@@ -439,9 +445,7 @@ impl<'q> Checker<'q> {
         if rules.is_empty() {
             return;
         }
-        let Some(full) = self.program().qualified_name(self.unit, expr) else {
-            return;
-        };
+        let program = self.program();
         for (rule, step) in rules {
             if !self.applicable[*rule] {
                 continue;
@@ -451,10 +455,10 @@ impl<'q> Checker<'q> {
                 continue;
             };
             let step = &moves[*step];
-            if step.old != full {
+            if !names(program, self.unit, expr, &step.old) {
                 continue;
             }
-            let edits = moved::edit_use(self.program(), self.unit, expr, step, needs);
+            let edits = moved::edit_use(program, self.unit, expr, step, needs);
             let judgement = Judgement::default();
             let message = format!("`{}` is `{}` now", step.old, step.new);
             let fix = edits.map(|edits| Some(Fix { edits }));

@@ -254,6 +254,15 @@ pub(crate) fn edit_use(
         let edit = Edit { range: attribute.attr.range, text: name.to_string() };
         return Ok(vec![(unit, edit)]);
     }
+    // Of a star import: the same one brings the new name.
+    if let (Expr::Name(old_name), Some((old, _)), Some((new, name))) =
+        (expr, parent(&step.old), parent(&step.new))
+        && old == new
+        && !program.name_is_bound(name)
+    {
+        let edit = Edit { range: old_name.range, text: name.to_string() };
+        return Ok(vec![(unit, edit)]);
+    }
     let mut reached = Needs::new(program, unit, needs);
     let text = if let Some(name) = builtin(&step.new) {
         name.to_string()

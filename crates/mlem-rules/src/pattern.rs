@@ -496,7 +496,10 @@ pub(crate) fn names(program: &Program, unit: usize, code: &Expr, qualified: &str
         return found == qualified || found.strip_prefix("builtins.") == Some(qualified);
     }
     match code {
-        Expr::Name(name) => name.id.as_str() == qualified && !program.name_is_bound(qualified),
+        Expr::Name(name) => {
+            let id = name.id.as_str();
+            (id == qualified || comes_with_a_star(program, id, qualified)) && !program.name_is_bound(id)
+        }
         // What is assigned to has no value yet, but the thing it belongs to has a name.
         Expr::Attribute(target) if target.ctx.is_store() => {
             qualified.rsplit_once('.').is_some_and(|(owner, last)| {
@@ -505,4 +508,21 @@ pub(crate) fn names(program: &Program, unit: usize, code: &Expr, qualified: &str
         }
         _ => false,
     }
+}
+
+/// Whether a name that nothing binds is one that `from module import *` brings. Several such
+/// imports leave open which of them brings a name, but a rule that speaks of `module.name` knows
+/// that this one does.
+fn comes_with_a_star(program: &Program, name: &str, qualified: &str) -> bool {
+    let Some((module, last)) = qualified.rsplit_once('.') else {
+        return false;
+    };
+    last == name
+        && program.imports().iter().any(|import| {
+            import.is_star
+                && (import.qualified == module
+                    // matplotlib.pylab imports all of these.
+                    || matches!(import.qualified.as_str(), "pylab" | "matplotlib.pylab")
+                        && matches!(module, "numpy" | "matplotlib.pyplot" | "numpy.random"))
+        })
 }
