@@ -34,6 +34,8 @@ pub struct RunOptions {
     pub notebook_timeout: Option<Duration>,
     /// Go on after a failing cell.
     pub allow_errors: bool,
+    /// A folder that the notebook finds as `../input`.
+    pub data: Option<PathBuf>,
 }
 
 /// One cell's execution.
@@ -165,6 +167,9 @@ pub async fn run_subject(
     drop(units);
     let root = tree_root(&real, named.iter().map(String::as_str));
     let mut session = Session::start(environment, (&real, &root), &sources, &options.session).await?;
+    if let Some(data) = &options.data {
+        session.scratch().offer_input(data).map_err(crate::session::SessionError::Scratch)?;
+    }
     let mut cells = Vec::new();
     let mut errors = Vec::new();
     let mut stop = None;
@@ -253,6 +258,9 @@ pub async fn run_script(
     let named = crate::paths::literals(&[Unit::module(&String::from_utf8_lossy(&text))]);
     let root = tree_root(&real, named.iter().map(String::as_str));
     let scratch = Scratch::copy_of(&real, &root).map_err(crate::session::SessionError::Scratch)?;
+    if let Some(data) = &options.data {
+        scratch.offer_input(data).map_err(crate::session::SessionError::Scratch)?;
+    }
     let before = Snapshot::of(&scratch.folder());
     let name = real.file_name().unwrap_or_default();
     let launch = Launch::new(&environment.python)

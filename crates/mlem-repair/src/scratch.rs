@@ -100,63 +100,22 @@ impl Scratch {
         let relative_folder = folder.strip_prefix(&original_root).unwrap_or(Path::new("")).to_owned();
         let directory = tempfile::Builder::new().prefix("mlem-").tempdir()?;
         let scratch = Scratch { directory, original_root, relative_folder };
-        scratch.fill()?;
+        copy_tree(&scratch.original_root, &scratch.root())?;
         Ok(scratch)
     }
 
-    fn fill(&self) -> io::Result<()> {
-        let target_root = self.root();
-        fs::create_dir_all(&target_root)?;
-        // A folder of very many files (a downloads folder, a data lake) is not the notebook's own: its sub-folders are
-        // linked, since copying them would take minutes and a disk.
-        let shallow = file_count(&self.original_root) > FILE_LIMIT;
-        let depth = if shallow { 1 } else { usize::MAX };
-        let mut budget = TREE_COPY_LIMIT_BYTES;
-        for entry in entries(&self.original_root, depth) {
-            let Ok(relative) = entry.path().strip_prefix(&self.original_root) else { continue };
-            let target = target_root.join(relative);
-            let made = if entry.file_type().is_dir() {
-                if shallow && entry.depth() == 1 {
-                    link(entry.path(), &target)
-                } else {
-                    fs::create_dir_all(&target)
-                }
-            } else if entry.path_is_symlink() {
-                fs::read_link(entry.path()).and_then(|to| {
-                    let to = self.link_target(entry.path(), to);
-                    // A linked file outside the tree is copied, so that writing to it stays here.
-                    if to.is_absolute() {
-                        copy_or_link(&to, &target, &mut budget)
-                    } else {
-                        link(&to, &target)
-                    }
-                })
-            } else if entry.file_type().is_file() {
-                copy_or_link(entry.path(), &target, &mut budget)
-            } else {
-                // Sockets and pipes are no data.
-                Ok(())
-            };
-            match made {
-                // What cannot be read, the notebook could not read either; what has just gone is gone.
-                Err(error)
-                    if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound) => {}
-                other => other?,
-            }
-        }
-        Ok(())
-    }
-
-    /// A relative link that stays inside the tree is kept, so that it leads into the copy and never back to the
-    /// user's files; any other is made absolute. Broken and circular links stay so.
-    fn link_target(&self, at: &Path, to: PathBuf) -> PathBuf {
-        if to.is_absolute() {
-            return to;
-        }
-        let folder = at.parent().unwrap_or(Path::new("."));
-        let depth = folder.strip_prefix(&self.original_root).map_or(0, |inside| inside.components().count());
-        let climbs = to.components().filter(|part| matches!(part, std::path::Component::ParentDir)).count();
-        if climbs <= depth { to } else { folder.join(to) }
+    /// Puts a copy of the folder `data` where Kaggle's notebooks look for it: `../input` of their working folder. What lies
+    /// there already stays; a `..` that leads out of the scratch folder is never written to.
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub fn offer_input(&self, data: &Path) -> io::Result<()> {
+        let folder = self.folder();
+        let Some(parent) = folder.parent().filter(|parent| parent.starts_with(self.directory.path())) else {
+            return Ok(());
+        };
+        let input = parent.join("input");
+        if input.exists() { Ok(()) } else { copy_tree(data, &input) }
     }
 
     /// The copy of the tree's root.
@@ -181,6 +140,57 @@ impl Scratch {
         let real = fs::canonicalize(path).ok()?;
         real.strip_prefix(real_root).ok().map(Path::to_owned)
     }
+}
+
+/// Copies the tree `root` to `target_root`, within bounds.
+fn copy_tree(root: &Path, target_root: &Path) -> io::Result<()> {
+    fs::create_dir_all(target_root)?;
+    // A folder of very many files (a downloads folder, a data lake) is not the notebook's own: its sub-folders are
+    // linked, since copying them would take minutes and a disk.
+    let shallow = file_count(root) > FILE_LIMIT;
+    let depth = if shallow { 1 } else { usize::MAX };
+    let mut budget = TREE_COPY_LIMIT_BYTES;
+    for entry in entries(root, depth) {
+        let Ok(relative) = entry.path().strip_prefix(root) else { continue };
+        let target = target_root.join(relative);
+        let made = if entry.file_type().is_dir() {
+            if shallow && entry.depth() == 1 {
+                link(entry.path(), &target)
+            } else {
+                fs::create_dir_all(&target)
+            }
+        } else if entry.path_is_symlink() {
+            fs::read_link(entry.path()).and_then(|to| {
+                let to = link_target(root, entry.path(), to);
+                // A linked file outside the tree is copied, so that writing to it stays here.
+                if to.is_absolute() { copy_or_link(&to, &target, &mut budget) } else { link(&to, &target) }
+            })
+        } else if entry.file_type().is_file() {
+            copy_or_link(entry.path(), &target, &mut budget)
+        } else {
+            // Sockets and pipes are no data.
+            Ok(())
+        };
+        match made {
+            // What cannot be read, the notebook could not read either; what has just gone is gone.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound) => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+/// A relative link that stays inside the tree is kept, so that it leads into the copy and never back to the
+/// user's files; any other is made absolute. Broken and circular links stay so.
+fn link_target(root: &Path, at: &Path, to: PathBuf) -> PathBuf {
+    if to.is_absolute() {
+        return to;
+    }
+    let folder = at.parent().unwrap_or(Path::new("."));
+    let depth = folder.strip_prefix(root).map_or(0, |inside| inside.components().count());
+    let climbs = to.components().filter(|part| matches!(part, std::path::Component::ParentDir)).count();
+    if climbs <= depth { to } else { folder.join(to) }
 }
 
 #[cfg(unix)]

@@ -186,6 +186,9 @@ pub(crate) struct Run {
     /// Go on after a failing cell
     #[arg(long)]
     pub(crate) allow_errors: bool,
+    /// Where the notebook's data is: it finds a copy as ../input
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) execution: Execution,
 }
@@ -384,6 +387,9 @@ pub(crate) struct Verify {
     /// Also say what the rules of arXiv 2602.07195 would: ten per cent, and a t-test
     #[arg(long)]
     pub(crate) as_paper: bool,
+    /// Where the notebook's data is: it finds a copy as ../input
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
     /// Run the old notebook in its own environment, and compare with that
     #[arg(long)]
     pub(crate) against_past: bool,

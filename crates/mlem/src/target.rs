@@ -74,6 +74,15 @@ pub(crate) fn environment(
     Ok((environment, notes))
 }
 
+/// The folder of `--data`, links resolved.
+pub(crate) fn data(folder: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let Some(folder) = folder else { return Ok(None) };
+    match std::fs::canonicalize(folder) {
+        Ok(real) if real.is_dir() => Ok(Some(real)),
+        _ => Err(Failure::path(folder, "--data wants a folder that exists")),
+    }
+}
+
 /// Builds an environment, telling its steps.
 pub(crate) fn build(spec: &EnvironmentSpec, progress: &Progress) -> Result<Environment, Failure> {
     Ok(mlem_environment::build(spec, &cache()?, &mut |step| match step {

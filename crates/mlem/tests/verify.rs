@@ -127,6 +127,22 @@ fn the_old_notebook_is_run_in_an_environment_of_the_past() {
     assert_eq!(report["past"]["runs"].as_array().unwrap().len(), 2);
 }
 
+/// The old notebook finds Kaggle's `../input` in its own time as well.
+#[test]
+fn data_lies_where_the_notebook_looks_for_it() {
+    let place = Place::new();
+    place.write("downloads/train.csv", "Id,y\n1,5\n");
+    let source = "print(open('../input/train.csv').read())";
+    place.notebook_with_outputs("nb/a.ipynb", &[(source, printed("Id,y\n1,5\n\n"))]);
+    let ran = verify(&place, &["nb/a.ipynb", "--data", "downloads"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(place.json("out/verify.json")["outputs"]["same"], 1);
+    assert!(!place.path("input").exists());
+    let ran = verify(&place, &["nb/a.ipynb", "--data", "nowhere"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("--data wants a folder that exists"), "{}", ran.stderr);
+}
+
 #[test]
 fn what_is_lacking_is_said_before_anything_runs() {
     let place = Place::new();

@@ -72,6 +72,7 @@ fn one(file: &Path, arguments: &Run, ledger: &Ledger, several: bool) -> Result<R
         session: target::session(execution),
         notebook_timeout: execution.timeout.map(Duration::from_secs_f64),
         allow_errors: arguments.allow_errors,
+        data: target::data(arguments.data.as_deref())?,
     };
     let ran = until_interrupted(ledger, async {
         Ok(if is_script {

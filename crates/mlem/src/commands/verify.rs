@@ -134,6 +134,7 @@ fn options(arguments: &Verify, scored: bool) -> Result<VerifyOptions, Failure> {
             session: target::session(execution),
             notebook_timeout: execution.timeout.map(Duration::from_secs_f64),
             allow_errors: false,
+            data: target::data(arguments.data.as_deref())?,
         },
         // The argument parser admits 2 to 10.
         plan: Plan::new(usize::from(arguments.runs)).unwrap_or_default(),
