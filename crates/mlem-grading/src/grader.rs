@@ -1,0 +1,178 @@
+//! One competition with its answers, ready to grade any number of submissions.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::competition::scoring::{self, Question};
+use crate::competition::{Case, Competition, Fault, Metric, Mode};
+use crate::external::{External, ExternalError};
+use crate::table::{Table, TableError};
+
+/// Of what kind the reason is for a submission without a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReasonKind {
+    /// The file, or what it is graded with, is not there.
+    Missing,
+    /// The file is no table.
+    Unreadable,
+    /// The table is no valid submission.
+    Invalid,
+    /// The answers or the grader failed, not the submission.
+    Internal,
+}
+
+/// Why a submission has no score.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// Its kind.
+    pub kind: ReasonKind,
+    /// In a sentence.
+    pub text: String,
+}
+
+/// What grading a submission came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The unrounded score; NaN and the infinities are scores.
+    pub score: Result<f64, Reason>,
+    /// Rows of the submission, where it could be read.
+    pub rows: Option<usize>,
+    /// Whether a file is there that could be a submission.
+    pub exists: bool,
+}
+
+impl Outcome {
+    /// No score, and why.
+    pub fn without_score(kind: ReasonKind, text: impl Into<String>) -> Outcome {
+        Outcome { score: Err(Reason { kind, text: text.into() }), rows: None, exists: kind != ReasonKind::Missing }
+    }
+}
+
+/// Why nothing can be graded.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswersError {
+    /// The answers are no table.
+    #[error("{}: {error}", path.display())]
+    Table {
+        /// The answers.
+        path: PathBuf,
+        /// What is wrong.
+        error: TableError,
+    },
+    /// The answers are no JSON Lines.
+    #[error("{} line {line}: {error}", path.display())]
+    Lines {
+        /// The answers.
+        path: PathBuf,
+        /// Line from 1.
+        line: usize,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+    /// The grader of the user.
+    #[error(transparent)]
+    External(#[from] ExternalError),
+}
+
+#[derive(Debug)]
+enum Answers {
+    Table(Table),
+    Questions(Vec<Question>),
+}
+
+#[derive(Debug)]
+enum Way {
+    Native { competition: Competition, answers: Answers, mode: Mode },
+    External(External),
+}
+
+/// Grades submissions of one competition.
+#[derive(Debug)]
+pub struct Grader {
+    way: Way,
+    max_bytes: u64,
+}
+
+impl Grader {
+    /// Reads the answers of a competition.
+    pub fn new(
+        competition: &Competition,
+        answers: &Path,
+        mode: Mode,
+        max_bytes: u64,
+    ) -> Result<Grader, AnswersError> {
+        let read = if competition.metric == Metric::AnswerAccuracy {
+            Answers::Questions(questions(answers, max_bytes)?)
+        } else {
+            let table = Table::read(answers, max_bytes);
+            Answers::Table(table.map_err(|error| AnswersError::Table { path: answers.to_owned(), error })?)
+        };
+        let competition = competition.clone();
+        Ok(Grader { way: Way::Native { competition, answers: read, mode }, max_bytes })
+    }
+
+    /// Grades with a `grade.py` of the user's own.
+    pub fn external(external: External, max_bytes: u64) -> Grader {
+        Grader { way: Way::External(external), max_bytes }
+    }
+
+    /// Grades one file.
+    pub fn grade(&self, submission: &Path) -> Outcome {
+        if !submission.is_file() {
+            return Outcome::without_score(ReasonKind::Missing, format!("{}: no such file", submission.display()));
+        }
+        let is_csv = submission.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        if !is_csv {
+            return Outcome::without_score(
+                ReasonKind::Missing,
+                format!("{}: a submission must be called .csv", submission.display()),
+            );
+        }
+        let table = match Table::read(submission, self.max_bytes) {
+            Ok(table) => table,
+            Err(error) => return Outcome::without_score(ReasonKind::Unreadable, error.to_string()),
+        };
+        let score = match &self.way {
+            Way::Native { competition, answers, mode } => native(competition, answers, *mode, &table),
+            Way::External(external) => external.grade(submission),
+        };
+        Outcome { score, rows: Some(table.rows()), exists: true }
+    }
+}
+
+fn native(competition: &Competition, answers: &Answers, mode: Mode, submission: &Table) -> Result<f64, Reason> {
+    let score = match answers {
+        Answers::Questions(questions) => scoring::answer_accuracy(submission, questions),
+        Answers::Table(answers) => {
+            Case::new(competition, submission, answers, mode).and_then(|case| scoring::score(&case))
+        }
+    };
+    score.map_err(|fault| Reason {
+        kind: match fault {
+            Fault::Submission(_) => ReasonKind::Invalid,
+            Fault::Answers(_) => ReasonKind::Internal,
+        },
+        text: fault.to_string(),
+    })
+}
+
+fn questions(path: &Path, max_bytes: u64) -> Result<Vec<Question>, AnswersError> {
+    let table = |error: TableError| AnswersError::Table { path: path.to_owned(), error };
+    let size = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => table(TableError::Absent),
+        _ => table(error.into()),
+    })?;
+    if size.len() > max_bytes {
+        return Err(table(TableError::TooLarge { bytes: size.len(), limit: max_bytes }));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| table(error.into()))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(index, line)| {
+            serde_json::from_str(line)
+                .map_err(|error| AnswersError::Lines { path: path.to_owned(), line: index + 1, error })
+        })
+        .collect()
+}
