@@ -41,6 +41,14 @@ pub(crate) enum Command {
     /// Take back what the last `modernize --in-place` replaced
     #[command(after_help = "Example: mlem undo old.ipynb")]
     Undo(Undo),
+    /// Score submissions with their competition's metric, and check them first
+    #[command(
+        after_help = "Examples:\n  mlem grade submission.csv --competition spaceship-titanic --answers test.csv\n  \
+                      mlem grade submission.csv --metric rmse --id key --target price --answers answers.csv\n  \
+                      mlem grade runs/ --data mle-bench/data -j 4 --out graded/\nExit codes: 0 every submission has a \
+                      score, 1 one has none, 2 bad input, 130 interrupted."
+    )]
+    Grade(Grade),
     /// Distributions that notebooks need, and what an interpreter has
     Env(Env),
     /// The folder of built environments
@@ -280,6 +288,80 @@ pub(crate) struct Rule {
     pub(crate) format: RuleFormat,
     #[command(flatten)]
     pub(crate) configured: Configured,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Grade {
+    /// A .csv file; a folder that one notebook wrote; with --out a folder of submissions; or a .jsonl list
+    #[arg(value_name = "SUBMISSION")]
+    pub(crate) submission: PathBuf,
+    /// The competition (docs/grading.md lists them)
+    #[arg(long, value_name = "ID", conflicts_with_all = ["metric", "grader"])]
+    pub(crate) competition: Option<String>,
+    /// A metric instead of a competition (docs/grading.md lists them)
+    #[arg(long, value_name = "NAME", conflicts_with = "grader", requires = "answers")]
+    pub(crate) metric: Option<String>,
+    /// A grade.py with `grade(submission, answers)` as in MLE-bench, run confined
+    #[arg(long, value_name = "FILE", requires = "answers")]
+    pub(crate) grader: Option<PathBuf>,
+    /// The answers
+    #[arg(long, value_name = "FILE", conflicts_with = "data", required_unless_present = "data")]
+    pub(crate) answers: Option<PathBuf>,
+    /// Prepared competitions in MLE-bench's layout, <id>/prepared/{public,private}
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["metric", "grader"])]
+    pub(crate) data: Option<PathBuf>,
+    /// The sample submission, for choosing among files
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    pub(crate) sample: Option<PathBuf>,
+    /// For medals: a leaderboard.csv, or a folder with <id>/leaderboard.csv
+    #[arg(long, value_name = "PATH")]
+    pub(crate) leaderboard: Option<PathBuf>,
+    /// For medals without a leaderboard: the four scores
+    #[arg(
+        long,
+        value_name = "GOLD,SILVER,BRONZE,MEDIAN",
+        value_delimiter = ',',
+        num_args = 4,
+        allow_negative_numbers = true,
+        conflicts_with = "leaderboard"
+    )]
+    pub(crate) thresholds: Vec<f64>,
+    /// With --metric: the id column [default: the first of the answers]
+    #[arg(long, value_name = "COLUMN", requires = "metric")]
+    pub(crate) id: Option<String>,
+    /// With --metric: a target column (repeatable) [default: all of the answers but the id]
+    #[arg(long, value_name = "COLUMN", requires = "metric")]
+    pub(crate) target: Vec<String>,
+    /// With --metric map-at-k: how many predictions count
+    #[arg(long, value_name = "COUNT", requires = "metric")]
+    pub(crate) k: Option<usize>,
+    /// With --grader: lower scores are better
+    #[arg(long, requires = "grader")]
+    pub(crate) lower_is_better: bool,
+    /// With --grader: the interpreter, which needs pandas
+    #[arg(long, value_name = "PATH", default_value = "python3", requires = "grader")]
+    pub(crate) python: PathBuf,
+    /// With --grader: most seconds for one submission
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds, requires = "grader")]
+    pub(crate) timeout: f64,
+    /// With --grader: memory of the process in MiB [default: nine tenths of this machine's]
+    #[arg(long, value_name = "MIB", requires = "grader")]
+    pub(crate) memory: Option<u64>,
+    /// Compare ids everywhere, refuse duplicates and missing predictions, go by column names
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Largest file that is read, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    pub(crate) max_size: u64,
+    /// Submissions at once [default: the number of processors]
+    #[arg(short, long, value_name = "COUNT")]
+    pub(crate) jobs: Option<usize>,
+    /// SUBMISSION is a folder of submissions: grade each, and write grades.json and csv_score.json here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

@@ -44,6 +44,15 @@ pub(crate) enum Failure {
     /// A notebook file.
     #[error(transparent)]
     Notebook(#[from] mlem_notebook::NotebookError),
+    /// Answers that nothing can be graded with.
+    #[error(transparent)]
+    Answers(#[from] mlem_grading::AnswersError),
+    /// A grader of the user's own.
+    #[error(transparent)]
+    Grader(#[from] mlem_grading::ExternalError),
+    /// Submissions that are not to be found.
+    #[error(transparent)]
+    Batch(#[from] mlem_grading::BatchError),
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] mlem_ledger::LedgerError),

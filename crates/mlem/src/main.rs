@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Rule(rule) => commands::rule::run(&rule),
         Command::Verify(verify) => commands::verify::run(&verify),
         Command::Undo(undo) => commands::undo::run(&undo),
+        Command::Grade(grade) => commands::grade::run(&grade),
         Command::Env(env) => commands::env::run(&env),
         Command::Cache(cache) => commands::cache::run(&cache),
     };

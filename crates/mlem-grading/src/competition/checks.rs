@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::pairing::Case;
 use super::{Fault, Pairing};
 use crate::metric::sums::sum;
-use crate::table::{Column, Key, KeyColumn};
+use crate::table::{Column, Key, KeyColumn, Values};
 
 /// One check of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -33,6 +33,13 @@ pub enum Check {
     NotEmpty,
     /// The targets are numbers.
     Numeric,
+    /// The targets are numbers, and not booleans.
+    NumericNotBool,
+    /// All columns but the id are numbers within 0 and 1 (missing ones aside) and sum to 1 within 1.001e-5 (numpy's
+    /// `allclose`).
+    OnlyProbabilities,
+    /// The id is the first column.
+    IdFirst,
     /// No target is infinite.
     Finite,
     /// No target is missing.
@@ -112,14 +119,32 @@ impl Check {
             Check::Numeric => each(case, |name, column| {
                 if column.is_text() { Err(not_numbers(name, column)) } else { Ok(()) }
             }),
-            Check::Finite => values(case, "is infinite", |value| !value.is_infinite()),
-            Check::NoMissing => values(case, "is missing", |value| !value.is_nan()),
-            Check::UnitRange => values(case, "is not within 0 and 1", |value| !(value < 0.0 || value > 1.0)),
-            Check::UnitRangeAll => values(case, "is not within 0 and 1", |value| (0.0..=1.0).contains(&value)),
-            Check::Range1To100 => values(case, "is not within 1 and 100", |value| (1.0..=100.0).contains(&value)),
-            Check::SumIsclose => sums(case, |total| (total - 1.0).abs() <= 1e-6 + 1e-5),
-            Check::SumRound5 => sums(case, |total| (total * 1e5).round_ties_even() == 1e5),
-            Check::SumRound6 => sums(case, |total| (total * 1e6).round_ties_even() == 1e6),
+            Check::NumericNotBool => each(case, |name, column| match column.values() {
+                Values::Text => Err(not_numbers(name, column)),
+                Values::Bool(_) => Err(Fault::Submission(format!("column `{name}` holds booleans, not numbers"))),
+                Values::Integer(_) | Values::Float(_) => Ok(()),
+            }),
+            Check::OnlyProbabilities => {
+                let names = table.names().iter().filter(|name| **name != competition.id_column);
+                let names: Vec<String> = names.cloned().collect();
+                values(case, &names, "is not within 0 and 1", |value| !(value < 0.0 || value > 1.0))?;
+                sums(case, &names, |total| (total - 1.0).abs() <= 1e-8 + 1e-5)
+            }
+            Check::IdFirst => {
+                if table.names().first() == Some(&competition.id_column) {
+                    Ok(())
+                } else {
+                    refuse(format!("the first column is not `{}`", competition.id_column))
+                }
+            }
+            Check::Finite => values(case, &case.targets, "is infinite", |value| !value.is_infinite()),
+            Check::NoMissing => values(case, &case.targets, "is missing", |value| !value.is_nan()),
+            Check::UnitRange => values(case, &case.targets, "is not within 0 and 1", |value| !(value < 0.0 || value > 1.0)),
+            Check::UnitRangeAll => values(case, &case.targets, "is not within 0 and 1", |value| (0.0..=1.0).contains(&value)),
+            Check::Range1To100 => values(case, &case.targets, "is not within 1 and 100", |value| (1.0..=100.0).contains(&value)),
+            Check::SumIsclose => sums(case, &case.targets, |total| (total - 1.0).abs() <= 1e-6 + 1e-5),
+            Check::SumRound5 => sums(case, &case.targets, |total| (total * 1e5).round_ties_even() == 1e5),
+            Check::SumRound6 => sums(case, &case.targets, |total| (total * 1e6).round_ties_even() == 1e6),
             Check::Texts => {
                 for name in std::iter::once(&competition.id_column).chain(&case.targets) {
                     if let Some(column) = table.column(name)
@@ -202,9 +227,17 @@ fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 
 fn each<'t>(
     case: &Case<'t>,
+    check: impl FnMut(&str, &Column<'t>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    each_of(case, &case.targets, check)
+}
+
+fn each_of<'t>(
+    case: &Case<'t>,
+    names: &[String],
     mut check: impl FnMut(&str, &Column<'t>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    for name in &case.targets {
+    for name in names {
         if let Some(column) = case.submission.column(name) {
             check(name, &column)?;
         }
@@ -227,8 +260,13 @@ pub(super) fn not_numbers(name: &str, column: &Column<'_>) -> Fault {
     })
 }
 
-fn values(case: &Case<'_>, wrong: &str, is_right: impl Fn(f64) -> bool) -> Result<(), Fault> {
-    each(case, |name, column| {
+fn values(
+    case: &Case<'_>,
+    names: &[String],
+    wrong: &str,
+    is_right: impl Fn(f64) -> bool,
+) -> Result<(), Fault> {
+    each_of(case, names, |name, column| {
         if column.is_text() {
             return Err(not_numbers(name, column));
         }
@@ -242,9 +280,9 @@ fn values(case: &Case<'_>, wrong: &str, is_right: impl Fn(f64) -> bool) -> Resul
     })
 }
 
-fn sums(case: &Case<'_>, is_right: impl Fn(f64) -> bool) -> Result<(), Fault> {
-    let mut columns = Vec::with_capacity(case.targets.len());
-    each(case, |name, column| {
+fn sums(case: &Case<'_>, names: &[String], is_right: impl Fn(f64) -> bool) -> Result<(), Fault> {
+    let mut columns = Vec::with_capacity(names.len());
+    each_of(case, names, |name, column| {
         if column.is_text() {
             return Err(not_numbers(name, column));
         }

@@ -188,6 +188,10 @@ pub struct KeepRows {
     pub column: String,
     /// has this value (`true` is 1).
     pub value: i64,
+    /// MLE-bench drops the submission's rows by their place in the file instead of by their ids, and then matches
+    /// what is left on both sides in the order of the ids.
+    #[serde(default)]
+    pub by_place: bool,
 }
 
 /// One competition, as its row in the table says.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::checks::not_numbers;
 use super::{Competition, Fault, Mode, Pairing};
-use crate::table::{Column, Key, KeyColumn, Table, pair, pair_by_rank};
+use crate::table::{Column, Key, KeyColumn, Table, pair, pair_by_rank, rank};
 
 /// A submission and its answers under a competition's rules.
 #[derive(Debug)]
@@ -130,7 +130,18 @@ impl<'t> Case<'t> {
             if column.is_text() {
                 return Err(Fault::Answers(format!("column `{}` is text", keep.column)));
             }
-            self.pairs.retain(|(row, _)| column.number(*row as usize) == Some(keep.value as f64));
+            let is_kept = |row: u32| column.number(row as usize) == Some(keep.value as f64);
+            if keep.by_place && self.mode == Mode::Mlebench {
+                let mut ranks = vec![0u32; self.answers.rows()];
+                let order = rank(&self.answer_ids()?);
+                (0..).zip(order).for_each(|(rank, row): (u32, u32)| ranks[row as usize] = rank);
+                self.pairs.sort_by_key(|(row, _)| ranks[*row as usize]);
+                let theirs = self.pairs.iter().map(|(row, _)| *row).filter(|row| is_kept(*row));
+                let ours = self.pairs.iter().map(|(_, row)| *row).filter(|row| is_kept(*row));
+                self.pairs = theirs.zip(ours).collect();
+            } else {
+                self.pairs.retain(|(row, _)| is_kept(*row));
+            }
         }
         if self.competition.drop_negative_answers {
             let columns: Vec<Column<'_>> =

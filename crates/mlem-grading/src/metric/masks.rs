@@ -1,6 +1,6 @@
 //! Masks as run lengths: work on runs, never on pixels.
 
-use crate::table::{python_integer, python_split};
+use crate::table::{python_integer_saturated, python_split};
 
 /// Why run lengths are no mask.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,7 +108,8 @@ impl Mask {
 fn numbers(text: &str) -> Result<Vec<i64>, RunLengthError> {
     python_split(text)
         .map(|token| {
-            python_integer(token).ok_or_else(|| RunLengthError::Number(token.chars().take(40).collect()))
+            python_integer_saturated(token)
+                .ok_or_else(|| RunLengthError::Number(token.chars().take(40).collect()))
         })
         .collect()
 }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 pub use ids::{IdMismatch, Key, KeyColumn, pair, pair_by_rank, rank};
-pub use numbers::{python_float, python_integer, python_repr};
+pub use numbers::{python_float, python_integer, python_integer_saturated, python_repr};
 pub use values::{Column, Text, Values, python_split, python_strip};
 
 /// Bytes of a file beyond which it is refused unless the caller allows more: the spans of its cells can take

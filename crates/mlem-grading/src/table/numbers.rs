@@ -75,6 +75,16 @@ pub fn python_integer(token: &str) -> Option<i64> {
     }
 }
 
+/// The same, with integers beyond 64 bits taken as the nearest that fits.
+pub fn python_integer_saturated(token: &str) -> Option<i64> {
+    let token = token.trim_matches(super::values::is_python_space);
+    match parse_integer(token.as_bytes()) {
+        Integer::Value(value) => Some(value),
+        Integer::Overflow => Some(if token.starts_with('-') { i64::MIN } else { i64::MAX }),
+        Integer::No => None,
+    }
+}
+
 /// Prints a float as Python's `repr` does: the shortest digits that read back, an exponent below 1e-4 and from 1e16.
 pub fn python_repr(value: f64) -> String {
     if value.is_nan() {

@@ -4,6 +4,7 @@ pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod env;
 pub(crate) mod fix;
+pub(crate) mod grade;
 pub(crate) mod modernize;
 pub(crate) mod rule;
 pub(crate) mod run;

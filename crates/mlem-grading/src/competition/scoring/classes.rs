@@ -66,7 +66,7 @@ fn typed<'t>(case: &Case<'t>, truth: Column<'t>, predicted: Column<'t>) -> Resul
         (false, false) => {
             let whole = |column: Column<'_>, row: usize| match column.values() {
                 Values::Integer(values) => Some(values[row]),
-                _ => column.number(row).filter(|value| value.fract() == 0.0).map(|value| value as i64),
+                _ => column.number(row).filter(|value| value.fract() == 0.0).and_then(whole_number),
             };
             let (truth, predicted) =
                 both(case, |row| (row, whole(truth, row)), |row| (row, whole(predicted, row)));
@@ -105,7 +105,8 @@ fn mixed(truth: Column<'_>, predicted: Column<'_>) -> Fault {
 
 /// Text labels with a stand-in for blank cells; `None` where the columns are not both text, blank ones aside.
 fn blanks<'t>(case: &Case<'t>, truth: Column<'t>, predicted: Column<'t>, blank: &'t str) -> Option<Coded> {
-    let is_blank = (0..predicted.len()).all(|row| predicted.is_missing(row));
+    // A column of nothing but blank cells is one of numbers, all missing.
+    let is_blank = blank.is_empty() && (0..predicted.len()).all(|row| predicted.is_missing(row));
     if !truth.is_text() || !(predicted.is_text() || is_blank) {
         return None;
     }
@@ -114,12 +115,17 @@ fn blanks<'t>(case: &Case<'t>, truth: Column<'t>, predicted: Column<'t>, blank: 
     Some(Coded::new(&truth, &predicted))
 }
 
+/// What is before the point, where 64 bits hold it.
+fn whole_number(value: f64) -> Option<i64> {
+    (value.abs() < 9_223_372_036_854_775_808.0).then_some(value as i64)
+}
+
 /// `int()` of a value: fractions lose what is behind the point.
 fn integer(column: Column<'_>, row: usize) -> Option<i64> {
     match column.values() {
         Values::Integer(values) => Some(values[row]),
         Values::Bool(values) => Some(i64::from(values[row])),
-        Values::Float(values) => values[row].is_finite().then(|| values[row] as i64),
+        Values::Float(values) => whole_number(values[row]),
         Values::Text => column.text().get(row).and_then(python_integer),
     }
 }

@@ -65,7 +65,7 @@ fn pixels(case: &Case<'_>, row: u32) -> Result<u64, Fault> {
 /// Pairs of masks, truth first.
 fn both(
     case: &Case<'_>,
-    empty: Empty,
+    (true_empty, empty): (Empty, Empty),
     pixels: impl Fn(u32) -> Result<u64, Fault>,
 ) -> Result<Vec<(Mask, Mask)>, Fault> {
     let (truth, predicted) = case.target(0)?;
@@ -73,7 +73,7 @@ fn both(
     for (theirs, ours) in &case.pairs {
         let pixels = pixels(*theirs)?;
         let predicted = mask(case, predicted, *ours, pixels, empty).map_err(Fault::Submission)?;
-        let truth = mask(case, truth, *theirs, pixels, empty).map_err(Fault::Answers)?;
+        let truth = mask(case, truth, *theirs, pixels, true_empty).map_err(Fault::Answers)?;
         masks.push((truth, predicted));
     }
     Ok(masks)
@@ -81,21 +81,22 @@ fn both(
 
 /// Dice over all pixels; `-` is an empty mask, a blank cell is an error.
 pub(super) fn global_dice(case: &Case<'_>) -> Result<f64, Fault> {
-    let masks = both(case, Empty::Dash, |row| pixels(case, row))?;
+    let masks = both(case, (Empty::Dash, Empty::Dash), |row| pixels(case, row))?;
     let shared: u64 = masks.iter().map(|(truth, predicted)| truth.overlap(predicted)).sum();
     let all: u64 = masks.iter().map(|(truth, predicted)| truth.area() + predicted.area()).sum();
     Ok(if all == 0 { f64::NAN } else { 2.0 * shared as f64 / all as f64 })
 }
 
+/// A blank cell is an empty mask in a submission, but not in the answers.
 pub(super) fn mean_dice(case: &Case<'_>) -> Result<f64, Fault> {
-    let masks = both(case, Empty::Blank, |row| pixels(case, row))?;
+    let masks = both(case, (Empty::Never, Empty::Blank), |row| pixels(case, row))?;
     Ok(mean(masks.iter().map(|(truth, predicted)| truth.dice(predicted).unwrap_or(1.0))))
 }
 
 /// Images of 101 x 101.
 pub(super) fn mean_iou_precision(case: &Case<'_>) -> Result<f64, Fault> {
     const PIXELS: u64 = 101 * 101;
-    let masks = both(case, Empty::Blank, |_| Ok(PIXELS))?;
+    let masks = both(case, (Empty::Blank, Empty::Blank), |_| Ok(PIXELS))?;
     Ok(mean(masks.iter().map(|(truth, predicted)| {
         if truth.area() == 0 {
             return f64::from(u8::from(predicted.area() == 0));
@@ -126,7 +127,7 @@ pub(super) fn f05_pixels(case: &Case<'_>) -> Result<f64, Fault> {
             )));
         }
     }
-    let masks = both(case, Empty::Never, |row| pixels(case, row))?;
+    let masks = both(case, (Empty::Never, Empty::Never), |row| pixels(case, row))?;
     Ok(mean(masks.iter().map(|(truth, predicted)| {
         let hits = truth.overlap(predicted) as f64;
         let weighted = 0.25 * truth.area() as f64 + predicted.area() as f64;

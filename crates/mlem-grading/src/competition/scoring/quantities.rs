@@ -137,7 +137,7 @@ pub(super) fn kl_divergence(case: &Case<'_>) -> Result<f64, Fault> {
     for (index, name) in case.targets.iter().enumerate() {
         let (theirs, ours) = case.target(index)?;
         truth.push(case.true_numbers(theirs)?);
-        // pandas leaves missing terms out of a sum; a missing prediction is made 1 - epsilon's opposite by none.
+        // pandas leaves missing terms out of a sum.
         predicted.push(case.any_numbers(name, ours)?);
     }
     for row in 0..case.pairs.len() {
@@ -268,12 +268,10 @@ pub(super) fn laplace(case: &Case<'_>) -> Result<f64, Fault> {
         let week = week.ok_or_else(|| Fault::Answers(format!("row {}: the id ends in no week", row + 1)))?;
         by_patient.entry(patients.printed(row).into_owned()).or_default().push((week, row as u32));
     }
-    let mut rows: FxHashMap<Key<'_>, u32> = FxHashMap::default();
+    let mut rows: FxHashMap<Key<'_>, Vec<u32>> = FxHashMap::default();
     for row in 0..ours.len() {
-        if let Some(key) = ours.get(row)
-            && rows.insert(key, row as u32).is_some()
-        {
-            return Err(Fault::Submission(case.first_duplicate(&ours)));
+        if let Some(key) = ours.get(row) {
+            rows.entry(key).or_default().push(row as u32);
         }
     }
     let (volume, confidence) = (case.submitted(&case.targets[0])?, case.submitted(&case.targets[1])?);
@@ -286,6 +284,10 @@ pub(super) fn laplace(case: &Case<'_>) -> Result<f64, Fault> {
             let Some(found) = ids.get(*row as usize).and_then(|key| rows.get(&key)) else {
                 lacking += 1;
                 continue;
+            };
+            // What is not graded may appear twice.
+            let [found] = &found[..] else {
+                return Err(Fault::Submission(case.first_duplicate(&ours)));
             };
             truth.push(number(&volumes, *row));
             predicted.push(number(&volume, *found));

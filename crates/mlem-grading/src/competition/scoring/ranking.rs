@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::competition::{Case, Fault};
+use crate::competition::{Case, Fault, Mode};
 use crate::metric::sums::mean;
 use crate::metric::{correlation, sets};
 use crate::table::python_split;
@@ -46,12 +46,23 @@ pub(super) fn kendall(case: &Case<'_>) -> Result<f64, Fault> {
     Ok(1.0 - 2.0 * inversions as f64 / most as f64)
 }
 
+/// scipy ranks text as well, by its code points.
 pub(super) fn spearman(case: &Case<'_>, index: usize) -> Result<f64, Fault> {
+    let name = &case.targets[index];
     let (truth, predicted) = case.target(index)?;
-    Ok(correlation::spearman(
-        &case.true_numbers(truth)?,
-        &case.any_numbers(&case.targets[index], predicted)?,
-    ))
+    let truth = case.true_numbers(truth)?;
+    if !predicted.is_text() || case.mode == Mode::Strict {
+        return Ok(correlation::spearman(&truth, &case.any_numbers(name, predicted)?));
+    }
+    let cell = |(_, row): &(u32, u32)| {
+        let text = predicted.text().get(*row as usize);
+        text.ok_or_else(|| Fault::Submission(format!("row {}: `{name}` is missing in a column of text", row + 1)))
+    };
+    let texts = case.pairs.iter().map(cell).collect::<Result<Vec<&str>, Fault>>()?;
+    let mut sorted = texts.clone();
+    sorted.sort_unstable();
+    let ranks: Vec<f64> = texts.iter().map(|text| sorted.partition_point(|other| other < text) as f64).collect();
+    Ok(correlation::spearman(&truth, &ranks))
 }
 
 pub(super) fn pearson(case: &Case<'_>) -> Result<f64, Fault> {
@@ -63,12 +74,23 @@ pub(super) fn pearson(case: &Case<'_>) -> Result<f64, Fault> {
     Ok(correlation::pearson(&case.true_numbers(truth)?, &case.any_numbers(name, predicted)?))
 }
 
+/// Rows without a true label are left out before anything is looked at.
 pub(super) fn lwlrap(case: &Case<'_>) -> Result<f64, Fault> {
     let (mut truth, mut scores) = (Vec::new(), Vec::new());
     for (index, name) in case.targets.iter().enumerate() {
         let (theirs, ours) = case.target(index)?;
         truth.push(case.true_numbers(theirs)?);
-        scores.push(case.numbers(name, ours)?);
+        scores.push(case.any_numbers(name, ours)?);
+    }
+    for (place, (_, row)) in case.pairs.iter().enumerate() {
+        let is_graded = truth.iter().any(|column| column[place] > 0.0);
+        if let Some(column) = scores.iter().position(|column| is_graded && !column[place].is_finite()) {
+            return Err(Fault::Submission(format!(
+                "row {}: `{}` is missing or infinite",
+                row + 1,
+                case.targets[column]
+            )));
+        }
     }
     correlation::lwlrap(&truth, &scores).ok_or_else(|| Fault::Answers("no row has a true label".to_owned()))
 }

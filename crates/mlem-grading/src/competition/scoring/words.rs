@@ -3,7 +3,7 @@
 use crate::competition::{Case, Fault, LabelKind};
 use crate::metric::sums::{mean, sum};
 use crate::metric::{edit, sets};
-use crate::table::{Column, python_integer, python_split};
+use crate::table::{Column, python_integer_saturated, python_split};
 
 /// Text cells of one side; blank ones are empty. A column of numbers has no text methods in pandas, so
 /// MLE-bench's graders fail on it.
@@ -84,7 +84,7 @@ pub(super) fn levenshtein_ratio(case: &Case<'_>) -> Result<f64, Fault> {
     let (truth, predicted) = case.target(0)?;
     let sequence = |column: Column<'_>, row: u32| {
         let printed = column.printed(row as usize);
-        python_split(&printed).map(python_integer).collect::<Option<Vec<i64>>>()
+        python_split(&printed).map(python_integer_saturated).collect::<Option<Vec<i64>>>()
     };
     let mut distances = Vec::with_capacity(case.pairs.len());
     let mut length = 0;
