@@ -69,8 +69,11 @@ fn collect(
     entries: &mut Vec<Entry>,
 ) -> Result<(), BatchError> {
     let read = |error| BatchError::Read { path: folder.to_owned(), error };
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).map_err(read)?.map(|entry| Ok(entry?.path())).collect::<Result<_, _>>().map_err(read)?;
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(read)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_, _>>()
+        .map_err(read)?;
     paths.sort();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -79,7 +82,11 @@ fn collect(
             if competition.is_none() && Competition::find(&name).is_some() {
                 collect(root, &path, Some(&name), entries)?;
             } else if !name.starts_with('.') && holds_csv(&path) {
-                entries.push(Entry { name: below, path: Some(path), competition: competition.map(str::to_owned) });
+                entries.push(Entry {
+                    name: below,
+                    path: Some(path),
+                    competition: competition.map(str::to_owned),
+                });
             }
         } else if is_csv(&path) {
             let name = below[..below.len() - ".csv".len()].to_owned();
@@ -106,20 +113,27 @@ struct Line {
 /// The submissions of a list in MLE-bench's format: JSON Lines with `competition_id` and `submission_path` (or
 /// `null`); blank lines and those that begin with `#` or `//` are passed over.
 pub fn entries_of_list(list: &Path) -> Result<Vec<Entry>, BatchError> {
-    let text = std::fs::read_to_string(list).map_err(|error| BatchError::Read { path: list.to_owned(), error })?;
+    let text =
+        std::fs::read_to_string(list).map_err(|error| BatchError::Read { path: list.to_owned(), error })?;
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') || line.starts_with("//") {
             continue;
         }
-        let line: Line = serde_json::from_str(line)
-            .map_err(|error| BatchError::Line { path: list.to_owned(), line: index + 1, error })?;
+        let line: Line = serde_json::from_str(line).map_err(|error| BatchError::Line {
+            path: list.to_owned(),
+            line: index + 1,
+            error,
+        })?;
         let name = line.submission_path.as_ref().map_or("null".to_owned(), |path| path.display().to_string());
         entries.push(Entry { name, path: line.submission_path, competition: Some(line.competition_id) });
     }
     Ok(entries)
 }
+
+/// A competition's answers, read by whoever comes first while the others wait.
+type Opened = Arc<OnceLock<Result<Arc<Judge>, Outcome>>>;
 
 /// The answers and samples of prepared competitions: `<folder>/<id>/prepared/{public,private}`.
 #[derive(Debug)]
@@ -128,7 +142,7 @@ pub struct Prepared {
     leaderboards: Leaderboards,
     mode: Mode,
     max_bytes: u64,
-    judges: Mutex<HashMap<String, Arc<OnceLock<Result<Arc<Judge>, Outcome>>>>>,
+    judges: Mutex<HashMap<String, Opened>>,
 }
 
 /// Where thresholds come from.
@@ -232,10 +246,9 @@ impl Prepared {
         }
         let grader = Grader::new(competition, &answers, self.mode, self.max_bytes)
             .map_err(|error| Outcome::without_score(ReasonKind::Internal, error.to_string()))?;
-        let thresholds = self
-            .leaderboards
-            .thresholds(id, self.max_bytes)
-            .map_err(|error| Outcome::without_score(ReasonKind::Internal, format!("the leaderboard: {error}")))?;
+        let thresholds = self.leaderboards.thresholds(id, self.max_bytes).map_err(|error| {
+            Outcome::without_score(ReasonKind::Internal, format!("the leaderboard: {error}"))
+        })?;
         let sample = Table::read(&prepared.join(&competition.sample_submission), self.max_bytes).ok();
         Ok(Judge {
             competition: id.to_owned(),
@@ -304,9 +317,16 @@ mod tests {
     #[test]
     fn folders_are_files_runs_and_competitions() {
         let folder = tempfile::tempdir().unwrap();
-        for path in ["a.csv", "b.CSV", "notes.txt", "run/out/x.csv", "empty/readme.md", ".hidden/x.csv",
-            "AI4Code/c.csv", "AI4Code/run/d.csv"]
-        {
+        for path in [
+            "a.csv",
+            "b.CSV",
+            "notes.txt",
+            "run/out/x.csv",
+            "empty/readme.md",
+            ".hidden/x.csv",
+            "AI4Code/c.csv",
+            "AI4Code/run/d.csv",
+        ] {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "id\n").unwrap();
@@ -316,7 +336,13 @@ mod tests {
             entries.iter().map(|entry| (entry.name.as_str(), entry.competition.as_deref())).collect();
         assert_eq!(
             told,
-            [("AI4Code/c", Some("AI4Code")), ("AI4Code/run", Some("AI4Code")), ("a", None), ("b", None), ("run", None)]
+            [
+                ("AI4Code/c", Some("AI4Code")),
+                ("AI4Code/run", Some("AI4Code")),
+                ("a", None),
+                ("b", None),
+                ("run", None)
+            ]
         );
         assert!(matches!(entries_of_folder(&folder.path().join("empty")), Err(BatchError::Empty(_))));
     }

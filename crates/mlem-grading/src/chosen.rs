@@ -71,9 +71,12 @@ enum Named {
 
 impl Agreement {
     fn of(path: &Path, sample: Option<&Sample>, max_bytes: u64) -> Agreement {
-        let nothing = Agreement { is_readable: false, columns: Columns::Others, has_rows: false, shared_ids: 0 };
+        let nothing =
+            Agreement { is_readable: false, columns: Columns::Others, has_rows: false, shared_ids: 0 };
         let Ok(table) = Table::read(path, max_bytes) else { return nothing };
-        let Some(Sample { table: sample }) = sample else { return Agreement { is_readable: true, ..nothing } };
+        let Some(Sample { table: sample }) = sample else {
+            return Agreement { is_readable: true, ..nothing };
+        };
         let (names, wanted) = (table.names(), sample.names());
         let all = wanted.iter().all(|name| names.contains(name));
         let columns = match (names == wanted, all && names.len() == wanted.len(), all) {
@@ -207,8 +210,12 @@ mod tests {
         let right = ("out/result.csv", "id,y\n2,0.5\n1,0.25\n");
         assert_eq!(chosen(&[features, right], Some(&sample())).0, "out/result.csv");
         let (path, why) = chosen(&[right, ("submission.csv", "id,y\n1,0\n2,1\n")], Some(&sample()));
-        assert_eq!((path.as_str(), why.as_str()), ("submission.csv", "of those that agree best, its name says so"));
-        let (path, why) = chosen(&[("b.csv", "id,y\n1,0\n2,1\n"), ("a.csv", "id,y\n1,0\n2,0\n")], Some(&sample()));
+        assert_eq!(
+            (path.as_str(), why.as_str()),
+            ("submission.csv", "of those that agree best, its name says so")
+        );
+        let (path, why) =
+            chosen(&[("b.csv", "id,y\n1,0\n2,1\n"), ("a.csv", "id,y\n1,0\n2,0\n")], Some(&sample()));
         assert_eq!((path.as_str(), why.as_str()), ("b.csv", "of those that agree best, it is the newest"));
     }
 
@@ -222,13 +229,18 @@ mod tests {
 
     #[test]
     fn without_a_sample_the_name_decides() {
-        let files = [("train_features.csv", "a\n1\n"), ("my_submission.csv", "a\n1\n"), ("sample_submission.csv", "a\n1\n")];
+        let files = [
+            ("train_features.csv", "a\n1\n"),
+            ("my_submission.csv", "a\n1\n"),
+            ("sample_submission.csv", "a\n1\n"),
+        ];
         assert_eq!(chosen(&files, None).0, "my_submission.csv");
     }
 
     #[test]
     fn the_same_choice_every_time() {
-        let files = [("c.csv", "id,y\n1,0\n2,0\n"), ("a.csv", "id,y\n1,0\n2,0\n"), ("b/x.csv", "id,y\n1,1\n2,0\n")];
+        let files =
+            [("c.csv", "id,y\n1,0\n2,0\n"), ("a.csv", "id,y\n1,0\n2,0\n"), ("b/x.csv", "id,y\n1,1\n2,0\n")];
         let folder = folder(&files);
         let together = SystemTime::now();
         for (name, _) in files {

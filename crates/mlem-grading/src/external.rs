@@ -73,16 +73,17 @@ impl External {
             .args([&self.grader, &submission, &self.answers])
             .working_dir(scratch.path())
             .limits(Limits { memory_bytes: self.memory_bytes.or(limits.memory_bytes), ..limits });
-        let finished =
-            launch.run(Some(self.timeout), KEPT_OUTPUT).map_err(|error: LaunchError| internal(error.to_string()))?;
+        let finished = launch
+            .run(Some(self.timeout), KEPT_OUTPUT)
+            .map_err(|error: LaunchError| internal(error.to_string()))?;
         if finished.timed_out {
             return Err(internal(format!("the grader was stopped after {} s", self.timeout.as_secs_f64())));
         }
         let printed = String::from_utf8_lossy(&finished.stdout);
         match printed.lines().next_back().map(serde_json::from_str::<Said>) {
-            Some(Ok(Said::Score(score))) => score
-                .parse()
-                .map_err(|_| internal(format!("the grader gave `{score}`, which is no number"))),
+            Some(Ok(Said::Score(score))) => {
+                score.parse().map_err(|_| internal(format!("the grader gave `{score}`, which is no number")))
+            }
             Some(Ok(Said::Invalid(text))) => Err(Reason { kind: ReasonKind::Invalid, text }),
             Some(Ok(Said::Failed(text))) => Err(internal(format!("the grader failed: {text}"))),
             Some(Err(_)) | None => {

@@ -46,7 +46,11 @@ pub struct Outcome {
 impl Outcome {
     /// No score, and why.
     pub fn without_score(kind: ReasonKind, text: impl Into<String>) -> Outcome {
-        Outcome { score: Err(Reason { kind, text: text.into() }), rows: None, exists: kind != ReasonKind::Missing }
+        Outcome {
+            score: Err(Reason { kind, text: text.into() }),
+            rows: None,
+            exists: kind != ReasonKind::Missing,
+        }
     }
 }
 
@@ -84,8 +88,15 @@ enum Answers {
 
 #[derive(Debug)]
 enum Way {
-    Native { competition: Competition, answers: Answers, mode: Mode },
+    Native(Box<Native>),
     External(External),
+}
+
+#[derive(Debug)]
+struct Native {
+    competition: Competition,
+    answers: Answers,
+    mode: Mode,
 }
 
 /// Grades submissions of one competition.
@@ -109,8 +120,8 @@ impl Grader {
             let table = Table::read(answers, max_bytes);
             Answers::Table(table.map_err(|error| AnswersError::Table { path: answers.to_owned(), error })?)
         };
-        let competition = competition.clone();
-        Ok(Grader { way: Way::Native { competition, answers: read, mode }, max_bytes })
+        let native = Native { competition: competition.clone(), answers: read, mode };
+        Ok(Grader { way: Way::Native(Box::new(native)), max_bytes })
     }
 
     /// Grades with a `grade.py` of the user's own.
@@ -121,7 +132,10 @@ impl Grader {
     /// Grades one file.
     pub fn grade(&self, submission: &Path) -> Outcome {
         if !submission.is_file() {
-            return Outcome::without_score(ReasonKind::Missing, format!("{}: no such file", submission.display()));
+            return Outcome::without_score(
+                ReasonKind::Missing,
+                format!("{}: no such file", submission.display()),
+            );
         }
         let is_csv = submission.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
         if !is_csv {
@@ -135,27 +149,28 @@ impl Grader {
             Err(error) => return Outcome::without_score(ReasonKind::Unreadable, error.to_string()),
         };
         let score = match &self.way {
-            Way::Native { competition, answers, mode } => native(competition, answers, *mode, &table),
+            Way::Native(native) => native.score(&table),
             Way::External(external) => external.grade(submission),
         };
         Outcome { score, rows: Some(table.rows()), exists: true }
     }
 }
 
-fn native(competition: &Competition, answers: &Answers, mode: Mode, submission: &Table) -> Result<f64, Reason> {
-    let score = match answers {
-        Answers::Questions(questions) => scoring::answer_accuracy(submission, questions),
-        Answers::Table(answers) => {
-            Case::new(competition, submission, answers, mode).and_then(|case| scoring::score(&case))
-        }
-    };
-    score.map_err(|fault| Reason {
-        kind: match fault {
-            Fault::Submission(_) => ReasonKind::Invalid,
-            Fault::Answers(_) => ReasonKind::Internal,
-        },
-        text: fault.to_string(),
-    })
+impl Native {
+    fn score(&self, submission: &Table) -> Result<f64, Reason> {
+        let score = match &self.answers {
+            Answers::Questions(questions) => scoring::answer_accuracy(submission, questions),
+            Answers::Table(answers) => Case::new(&self.competition, submission, answers, self.mode)
+                .and_then(|case| scoring::score(&case)),
+        };
+        score.map_err(|fault| Reason {
+            kind: match fault {
+                Fault::Submission(_) => ReasonKind::Invalid,
+                Fault::Answers(_) => ReasonKind::Internal,
+            },
+            text: fault.to_string(),
+        })
+    }
 }
 
 fn questions(path: &Path, max_bytes: u64) -> Result<Vec<Question>, AnswersError> {
@@ -171,8 +186,11 @@ fn questions(path: &Path, max_bytes: u64) -> Result<Vec<Question>, AnswersError>
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(index, line)| {
-            serde_json::from_str(line)
-                .map_err(|error| AnswersError::Lines { path: path.to_owned(), line: index + 1, error })
+            serde_json::from_str(line).map_err(|error| AnswersError::Lines {
+                path: path.to_owned(),
+                line: index + 1,
+                error,
+            })
         })
         .collect()
 }

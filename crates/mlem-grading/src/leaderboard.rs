@@ -94,7 +94,8 @@ impl Thresholds {
 
     /// What a rounded score earned; nothing if it is NaN.
     pub fn medals(&self, score: f64) -> Medals {
-        let reaches = |threshold: f64| if self.is_lower_better { score <= threshold } else { score >= threshold };
+        let reaches =
+            |threshold: f64| if self.is_lower_better { score <= threshold } else { score >= threshold };
         let gold = reaches(self.gold);
         let silver = !gold && reaches(self.silver);
         Medals {
@@ -140,8 +141,13 @@ mod tests {
     #[test]
     fn medals_include_the_threshold_and_exclude_each_other() {
         // The thresholds of one published report of champs-scalar-coupling.
-        let thresholds =
-            Thresholds { gold: -2.87509, silver: -2.03119, bronze: -1.90122, median: -0.9529, is_lower_better: true };
+        let thresholds = Thresholds {
+            gold: -2.87509,
+            silver: -2.03119,
+            bronze: -1.90122,
+            median: -0.9529,
+            is_lower_better: true,
+        };
         let medals = |score| {
             let Medals { gold, silver, bronze, above_median } = thresholds.medals(score);
             [gold, silver, bronze, above_median]
@@ -161,7 +167,10 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             Thresholds::read(&path, 1000)
         };
-        assert!(matches!(read("version https://git-lfs.github.com/spec/v1\noid 1\n"), Err(LeaderboardError::LfsPointer)));
+        assert!(matches!(
+            read("version https://git-lfs.github.com/spec/v1\noid 1\n"),
+            Err(LeaderboardError::LfsPointer)
+        ));
         assert!(matches!(read("team,points\na,1\n"), Err(LeaderboardError::NoScore)));
         assert!(matches!(read("score\nx\n"), Err(LeaderboardError::NoScore)));
         assert!(matches!(read("score\n"), Err(LeaderboardError::NoRows)));

@@ -15,10 +15,13 @@ mod report;
 pub mod table;
 
 pub use batch::{
-    BatchError, Entry, Judge, Leaderboards, Prepared, csv_score, entries_of_folder, entries_of_list, grade_all,
+    BatchError, Entry, Judge, Leaderboards, Prepared, csv_score, entries_of_folder, entries_of_list,
+    grade_all,
 };
 pub use chosen::{Candidate, Chosen, Sample, choose};
-pub use competition::{Check, Competition, Direction, Fault, KeepRows, LabelKind, Metric, Mode, Pairing, Targets};
+pub use competition::{
+    Check, Competition, Direction, Fault, KeepRows, LabelKind, Metric, Mode, Pairing, Targets,
+};
 pub use external::{External, ExternalError};
 pub use grader::{AnswersError, Grader, Outcome, Reason, ReasonKind};
 pub use leaderboard::{LeaderboardError, Medals, Thresholds};

@@ -110,8 +110,9 @@ impl Report {
         } else if raw.is_some_and(|score| !score.is_finite()) {
             reason = Some("the metric gives no finite number here".to_owned());
         }
-        let threshold =
-            |of: fn(&Thresholds) -> f64| subject.thresholds.as_ref().map(of).filter(|value| value.is_finite());
+        let threshold = |of: fn(&Thresholds) -> f64| {
+            subject.thresholds.as_ref().map(of).filter(|value| value.is_finite())
+        };
         Report {
             competition_id: subject.competition.to_owned(),
             score: score.filter(|score| score.is_finite()),
@@ -213,9 +214,14 @@ mod tests {
     #[test]
     fn rounding_is_that_of_python() {
         // round(x, 5) of CPython 3.11
-        for (score, expected) in
-            [(0.000005, 1e-5), (0.000015, 2e-5), (0.1234565, 0.12346), (2.675, 2.675), (-1.0000049, -1.0), (1e22, 1e22)]
-        {
+        for (score, expected) in [
+            (0.000005, 1e-5),
+            (0.000015, 2e-5),
+            (0.1234565, 0.12346),
+            (2.675, 2.675),
+            (-1.0000049, -1.0),
+            (1e22, 1e22),
+        ] {
             assert_eq!(rounded(score), expected, "{score}");
         }
         assert!(rounded(f64::NAN).is_nan());
@@ -227,7 +233,13 @@ mod tests {
             metric: "m",
             direction: Direction::Lower,
             mode: Mode::Mlebench,
-            thresholds: Some(Thresholds { gold: 0.1, silver: 0.2, bronze: 0.3, median: 0.4, is_lower_better: true }),
+            thresholds: Some(Thresholds {
+                gold: 0.1,
+                silver: 0.2,
+                bronze: 0.3,
+                median: 0.4,
+                is_lower_better: true,
+            }),
         };
         let outcome = Outcome { score: Ok(score), rows: Some(3), exists: true };
         Report::new(subject, Path::new("s.csv"), outcome, None)
@@ -250,9 +262,22 @@ mod tests {
         assert_eq!(
             names,
             [
-                "competition_id", "score", "gold_threshold", "silver_threshold", "bronze_threshold",
-                "median_threshold", "any_medal", "gold_medal", "silver_medal", "bronze_medal", "above_median",
-                "submission_exists", "valid_submission", "is_lower_better", "created_at", "submission_path"
+                "competition_id",
+                "score",
+                "gold_threshold",
+                "silver_threshold",
+                "bronze_threshold",
+                "median_threshold",
+                "any_medal",
+                "gold_medal",
+                "silver_medal",
+                "bronze_medal",
+                "above_median",
+                "submission_exists",
+                "valid_submission",
+                "is_lower_better",
+                "created_at",
+                "submission_path"
             ]
         );
         assert_eq!(fields["bronze_medal"], true);

@@ -320,12 +320,11 @@ pub(crate) struct Grade {
     #[arg(
         long,
         value_name = "GOLD,SILVER,BRONZE,MEDIAN",
-        value_delimiter = ',',
-        num_args = 4,
-        allow_negative_numbers = true,
+        value_parser = four_scores,
+        allow_hyphen_values = true,
         conflicts_with = "leaderboard"
     )]
-    pub(crate) thresholds: Vec<f64>,
+    pub(crate) thresholds: Option<[f64; 4]>,
     /// With --metric: the id column [default: the first of the answers]
     #[arg(long, value_name = "COLUMN", requires = "metric")]
     pub(crate) id: Option<String>,
@@ -505,4 +504,12 @@ fn seconds(text: &str) -> Result<f64, String> {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("a positive number of seconds is wanted".to_owned()),
     }
+}
+
+fn four_scores(text: &str) -> Result<[f64; 4], String> {
+    let scores: Result<Vec<f64>, _> = text.split(',').map(|score| score.trim().parse()).collect();
+    scores
+        .ok()
+        .and_then(|scores| scores.try_into().ok())
+        .ok_or("four numbers are wanted, separated by commas".to_owned())
 }

@@ -84,19 +84,20 @@ impl Check {
             Check::Targets => has(case, case.targets.iter()),
             Check::Required => has(case, competition.required.iter()),
             Check::ColumnsExact => {
-                let wanted: HashSet<&String> =
-                    case.targets.iter().chain([&competition.id_column]).collect();
+                let wanted: HashSet<&String> = case.targets.iter().chain([&competition.id_column]).collect();
                 let found: HashSet<&String> = table.names().iter().collect();
                 if wanted == found {
                     return Ok(());
                 }
                 has(case, wanted.iter().copied())?;
-                let extra: Vec<&str> = table.names().iter().filter(|name| !wanted.contains(name)).map(String::as_str).collect();
+                let extra: Vec<&str> =
+                    table.names().iter().filter(|name| !wanted.contains(name)).map(String::as_str).collect();
                 refuse(format!("the columns {} do not belong there", quoted(extra)))
             }
             Check::ColumnsOfAnswers => {
                 let (found, wanted) = (table.names(), case.answers.names());
-                match (0..found.len().max(wanted.len())).find(|index| found.get(*index) != wanted.get(*index)) {
+                match (0..found.len().max(wanted.len())).find(|index| found.get(*index) != wanted.get(*index))
+                {
                     None => Ok(()),
                     Some(index) => refuse(format!(
                         "column {} is {} where {} is expected",
@@ -108,26 +109,43 @@ impl Check {
             }
             Check::ColumnCount => {
                 let (found, wanted) = (table.names().len(), case.targets.len() + 1);
-                if found == wanted { Ok(()) } else { refuse(format!("{found} columns where {wanted} are expected")) }
+                if found == wanted {
+                    Ok(())
+                } else {
+                    refuse(format!("{found} columns where {wanted} are expected"))
+                }
             }
             Check::Rows => rows(table.rows(), case.answers.rows()),
             // The answers are no table; the metric counts them.
             Check::RowsDoubled => Ok(()),
             Check::NotEmpty => {
-                if table.rows() == 0 { refuse("there are no rows".to_owned()) } else { Ok(()) }
+                if table.rows() == 0 {
+                    refuse("there are no rows".to_owned())
+                } else {
+                    Ok(())
+                }
             }
-            Check::Numeric => each(case, |name, column| {
-                if column.is_text() { Err(not_numbers(name, column)) } else { Ok(()) }
-            }),
+            Check::Numeric => {
+                each(
+                    case,
+                    |name, column| {
+                        if column.is_text() { Err(not_numbers(name, column)) } else { Ok(()) }
+                    },
+                )
+            }
             Check::NumericNotBool => each(case, |name, column| match column.values() {
                 Values::Text => Err(not_numbers(name, column)),
-                Values::Bool(_) => Err(Fault::Submission(format!("column `{name}` holds booleans, not numbers"))),
+                Values::Bool(_) => {
+                    Err(Fault::Submission(format!("column `{name}` holds booleans, not numbers")))
+                }
                 Values::Integer(_) | Values::Float(_) => Ok(()),
             }),
             Check::OnlyProbabilities => {
                 let names = table.names().iter().filter(|name| **name != competition.id_column);
                 let names: Vec<String> = names.cloned().collect();
-                values(case, &names, "is not within 0 and 1", |value| !(value < 0.0 || value > 1.0))?;
+                values(case, &names, "is not within 0 and 1", |value| {
+                    value.is_nan() || (0.0..=1.0).contains(&value)
+                })?;
                 sums(case, &names, |total| (total - 1.0).abs() <= 1e-8 + 1e-5)
             }
             Check::IdFirst => {
@@ -139,9 +157,15 @@ impl Check {
             }
             Check::Finite => values(case, &case.targets, "is infinite", |value| !value.is_infinite()),
             Check::NoMissing => values(case, &case.targets, "is missing", |value| !value.is_nan()),
-            Check::UnitRange => values(case, &case.targets, "is not within 0 and 1", |value| !(value < 0.0 || value > 1.0)),
-            Check::UnitRangeAll => values(case, &case.targets, "is not within 0 and 1", |value| (0.0..=1.0).contains(&value)),
-            Check::Range1To100 => values(case, &case.targets, "is not within 1 and 100", |value| (1.0..=100.0).contains(&value)),
+            Check::UnitRange => values(case, &case.targets, "is not within 0 and 1", |value| {
+                value.is_nan() || (0.0..=1.0).contains(&value)
+            }),
+            Check::UnitRangeAll => {
+                values(case, &case.targets, "is not within 0 and 1", |value| (0.0..=1.0).contains(&value))
+            }
+            Check::Range1To100 => {
+                values(case, &case.targets, "is not within 1 and 100", |value| (1.0..=100.0).contains(&value))
+            }
             Check::SumIsclose => sums(case, &case.targets, |total| (total - 1.0).abs() <= 1e-6 + 1e-5),
             Check::SumRound5 => sums(case, &case.targets, |total| (total * 1e5).round_ties_even() == 1e5),
             Check::SumRound6 => sums(case, &case.targets, |total| (total * 1e6).round_ties_even() == 1e6),
@@ -225,10 +249,7 @@ fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     }
 }
 
-fn each<'t>(
-    case: &Case<'t>,
-    check: impl FnMut(&str, &Column<'t>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+fn each<'t>(case: &Case<'t>, check: impl FnMut(&str, &Column<'t>) -> Result<(), Fault>) -> Result<(), Fault> {
     each_of(case, &case.targets, check)
 }
 
@@ -247,9 +268,8 @@ fn each_of<'t>(
 
 pub(super) fn not_numbers(name: &str, column: &Column<'_>) -> Fault {
     let text = column.text();
-    let example = (0..text.len()).find(|row| {
-        text.get(*row).is_some_and(|cell| crate::table::python_float(cell).is_none())
-    });
+    let example = (0..text.len())
+        .find(|row| text.get(*row).is_some_and(|cell| crate::table::python_float(cell).is_none()));
     Fault::Submission(match example {
         Some(row) => {
             let cell = text.get(row).unwrap_or_default();
@@ -291,7 +311,8 @@ fn sums(case: &Case<'_>, names: &[String], is_right: impl Fn(f64) -> bool) -> Re
     })?;
     for row in 0..case.submission.rows() {
         // pandas leaves missing values out of a sum.
-        let total = sum(columns.iter().filter_map(|column| column.number(row)).filter(|value| !value.is_nan()));
+        let total =
+            sum(columns.iter().filter_map(|column| column.number(row)).filter(|value| !value.is_nan()));
         if !is_right(total) {
             return Err(Fault::Submission(format!("row {}: the predictions sum to {total}, not 1", row + 1)));
         }

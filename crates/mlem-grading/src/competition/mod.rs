@@ -301,7 +301,12 @@ impl Competition {
             truth: Vec::new(),
             answers_columns: Vec::new(),
             required: Vec::new(),
-            checks: vec![Check::Id, Check::Targets, Check::Rows, Check::SameIds],
+            checks: match metric {
+                Metric::LogLoss => {
+                    vec![Check::Id, Check::Targets, Check::Rows, Check::UnitRangeAll, Check::SameIds]
+                }
+                _ => vec![Check::Id, Check::Targets, Check::Rows, Check::SameIds],
+            },
             pairing: Pairing::Ids,
             labels: LabelKind::Typed,
             k,
@@ -336,10 +341,36 @@ impl Metric {
         use Metric::*;
         matches!(
             self,
-            RocAuc | MeanColumnRocAuc | WeightedRocAuc | LogLoss | KlDivergence | Accuracy | ErrorRate | Rmse
-                | MeanColumnRmse | Rmsle | MeanColumnRmsle | Mae | R2 | F1Macro | F1Multilabel | Levenshtein
-                | LevenshteinRatio | WordJaccard | MapAtK | MeanColumnSpearman | Pearson | Kendall | Lwlrap
-                | QuadraticKappa | Matthews | ProbabilisticF1 | AngularError | CentreF1 | BoxMap | CuboidMap
+            RocAuc
+                | MeanColumnRocAuc
+                | WeightedRocAuc
+                | LogLoss
+                | KlDivergence
+                | Accuracy
+                | ErrorRate
+                | Rmse
+                | MeanColumnRmse
+                | Rmsle
+                | MeanColumnRmsle
+                | Mae
+                | R2
+                | F1Macro
+                | F1Multilabel
+                | Levenshtein
+                | LevenshteinRatio
+                | WordJaccard
+                | MapAtK
+                | MeanColumnSpearman
+                | Pearson
+                | Kendall
+                | Lwlrap
+                | QuadraticKappa
+                | Matthews
+                | ProbabilisticF1
+                | AngularError
+                | CentreF1
+                | BoxMap
+                | CuboidMap
         )
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::checks::not_numbers;
 use super::{Competition, Fault, Mode, Pairing};
-use crate::table::{Column, Key, KeyColumn, Table, pair, pair_by_rank, rank};
+use crate::table::{Column, Key, KeyColumn, Table, pair, pair_by_rank, python_float, rank};
 
 /// A submission and its answers under a competition's rules.
 #[derive(Debug)]
@@ -39,8 +39,7 @@ impl<'t> Case<'t> {
                 *only = alternative.clone();
             }
         }
-        let mut case =
-            Case { competition, submission, answers, mode, targets, truth, pairs: Vec::new() };
+        let mut case = Case { competition, submission, answers, mode, targets, truth, pairs: Vec::new() };
         case.answers_are_whole()?;
         for check in &competition.checks {
             check.run(&case)?;
@@ -156,12 +155,21 @@ impl<'t> Case<'t> {
     /// What strict mode adds for every competition whose rows are paired.
     fn refuse_missing(&self) -> Result<(), Fault> {
         use super::Metric::{
-            CentreF1, CocoMap, CuboidMap, F1Multilabel, GlobalDice, MapAtK, MeanDice, MeanIouPrecision, WordJaccard,
+            CentreF1, CocoMap, CuboidMap, F1Multilabel, GlobalDice, MapAtK, MeanDice, MeanIouPrecision,
+            WordJaccard,
         };
         // There a blank cell is a prediction: of nothing.
         let blank_is_nothing = matches!(
             self.competition.metric,
-            CentreF1 | CocoMap | CuboidMap | F1Multilabel | GlobalDice | MapAtK | MeanDice | MeanIouPrecision | WordJaccard
+            CentreF1
+                | CocoMap
+                | CuboidMap
+                | F1Multilabel
+                | GlobalDice
+                | MapAtK
+                | MeanDice
+                | MeanIouPrecision
+                | WordJaccard
         );
         for name in self.targets.iter().filter(|_| !blank_is_nothing) {
             let column = self.submitted(name)?;
@@ -219,7 +227,9 @@ impl<'t> Case<'t> {
     /// The target at a place when the ids are taken out of both files and the rest is matched by its order.
     fn target_by_place(&self, index: usize) -> Result<(Column<'t>, Column<'t>), Fault> {
         let place = |table: &Table| {
-            (0..table.names().len()).filter(|place| table.names()[*place] != self.competition.id_column).nth(index)
+            (0..table.names().len())
+                .filter(|place| table.names()[*place] != self.competition.id_column)
+                .nth(index)
         };
         if self.submission.names().len() != self.answers.names().len() {
             return Err(Fault::Submission(format!(
@@ -238,23 +248,34 @@ impl<'t> Case<'t> {
 
     /// The graded numbers of a column of the answers.
     pub(crate) fn true_numbers(&self, column: Column<'t>) -> Result<Vec<f64>, Fault> {
-        let numbers: Option<Vec<f64>> = self.pairs.iter().map(|(row, _)| column.number(*row as usize)).collect();
+        let numbers: Option<Vec<f64>> =
+            self.pairs.iter().map(|(row, _)| column.number(*row as usize)).collect();
         let numbers = numbers.ok_or_else(|| Fault::Answers("a target holds text, not numbers".to_owned()))?;
         match numbers.iter().position(|value| !value.is_finite()) {
-            Some(place) => Err(Fault::Answers(format!("row {}: a target is missing or infinite", self.pairs[place].0 + 1))),
+            Some(place) => Err(Fault::Answers(format!(
+                "row {}: a target is missing or infinite",
+                self.pairs[place].0 + 1
+            ))),
             None => Ok(numbers),
         }
     }
 
     /// The graded numbers of a column of the submission, whatever they are.
     pub(crate) fn any_numbers(&self, name: &str, column: Column<'t>) -> Result<Vec<f64>, Fault> {
-        let numbers: Option<Vec<f64>> = self.pairs.iter().map(|(_, row)| column.number(*row as usize)).collect();
+        let numbers: Option<Vec<f64>> =
+            self.pairs.iter().map(|(_, row)| column.number(*row as usize)).collect();
         numbers.ok_or_else(|| not_numbers(name, &column))
     }
 
-    /// The graded numbers of a column of the submission, none of which may be missing or infinite.
+    /// The graded numbers of a column of the submission, none of which may be missing or infinite. In a column of
+    /// text only the graded cells must be numbers, since scikit-learn converts no others.
     pub(crate) fn numbers(&self, name: &str, column: Column<'t>) -> Result<Vec<f64>, Fault> {
-        let numbers = self.any_numbers(name, column)?;
+        let number = |row: usize| {
+            let text = || column.text().get(row).map_or(Some(f64::NAN), python_float);
+            column.number(row).or_else(text)
+        };
+        let numbers: Option<Vec<f64>> = self.pairs.iter().map(|(_, row)| number(*row as usize)).collect();
+        let numbers = numbers.ok_or_else(|| not_numbers(name, &column))?;
         match numbers.iter().position(|value| !value.is_finite()) {
             Some(place) => {
                 let row = self.pairs[place].1 as usize;

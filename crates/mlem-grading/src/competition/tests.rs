@@ -17,7 +17,12 @@ fn the_table_is_consistent() {
         assert_eq!(competition.direction, competition.metric.direction(), "{id}");
         assert!(["low", "medium", "high", "dev"].contains(&competition.split.as_str()), "{id}");
         assert!(competition.k.is_some() == (competition.metric == Metric::MapAtK), "{id}");
-        assert!(competition.checks.contains(&Check::Rows) || competition.pairing != Pairing::Ids || competition.id == "tensorflow2-question-answering", "{id}");
+        assert!(
+            competition.checks.contains(&Check::Rows)
+                || competition.pairing != Pairing::Ids
+                || competition.id == "tensorflow2-question-answering",
+            "{id}"
+        );
         let compares_ids = competition.checks.iter().any(|check| {
             matches!(check, Check::SameIds | Check::IdSet | Check::IdsSuperset | Check::IdsSubset)
         });

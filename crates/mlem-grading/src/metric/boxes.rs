@@ -71,7 +71,8 @@ fn iou(one: [f64; 4], other: [f64; 4]) -> f64 {
 /// that none took is a hit of confidence 0, and an image with nothing of a class a false alarm of confidence 0.
 /// `None` where a class has nothing but hits.
 pub fn mean_average_precision(images: &[(Vec<Detection<'_>>, Vec<Detection<'_>>)]) -> Option<f64> {
-    let mut classes: Vec<&str> = images.iter().flat_map(|(truth, _)| truth.iter().map(|one| one.class)).collect();
+    let mut classes: Vec<&str> =
+        images.iter().flat_map(|(truth, _)| truth.iter().map(|one| one.class)).collect();
     classes.sort_unstable();
     classes.dedup();
     let mut averages = Vec::with_capacity(classes.len());
@@ -80,7 +81,8 @@ pub fn mean_average_precision(images: &[(Vec<Detection<'_>>, Vec<Detection<'_>>)
         for (truth, predicted) in images {
             let boxes: Vec<[f64; 4]> =
                 truth.iter().filter(|one| one.class == class).map(|one| one.corners).collect();
-            let mut predicted: Vec<&Detection<'_>> = predicted.iter().filter(|one| one.class == class).collect();
+            let mut predicted: Vec<&Detection<'_>> =
+                predicted.iter().filter(|one| one.class == class).collect();
             predicted.sort_by(|left, right| compare(right.confidence, left.confidence));
             let mut is_taken = vec![false; boxes.len()];
             let before = outcomes.len();
@@ -159,7 +161,9 @@ pub fn coco_average_precision(truth: &[CocoBox], predicted: &[CocoBox], threshol
         let mut outcomes: Vec<(f64, bool, bool)> = Vec::new();
         let mut wanted = 0;
         for image in 0..images {
-            let of = |groups: &FxHashMap<(i64, u32), Vec<usize>>| groups.get(&(class, image)).cloned().unwrap_or_default();
+            let of = |groups: &FxHashMap<(i64, u32), Vec<usize>>| {
+                groups.get(&(class, image)).cloned().unwrap_or_default()
+            };
             let mut theirs = of(&true_groups);
             // Boxes of no sensible area come last and are not to be found.
             theirs.sort_by_key(|number| is_ignored(&truth[*number]));
@@ -244,7 +248,9 @@ fn precision_at_recalls(mut outcomes: Vec<(f64, bool, bool)>, wanted: usize) -> 
         .map(|place| {
             // numpy.linspace(0, 1, 101), whose last point is exact.
             let recall = if place == 100 { 1.0 } else { f64::from(place) * 0.01 };
-            curve.get(curve.partition_point(|(reached, _)| *reached < recall)).map_or(0.0, |(_, precision)| *precision)
+            curve
+                .get(curve.partition_point(|(reached, _)| *reached < recall))
+                .map_or(0.0, |(_, precision)| *precision)
         })
         .collect()
 }
@@ -264,7 +270,10 @@ mod tests {
     #[test]
     fn average_precision_of_ties() {
         // average_precision_score([1, 0, 1], [.5, .5, 0]) of scikit-learn 1.5.2
-        assert!((average_precision(vec![(0.5, true), (0.5, false), (0.0, true)]) - 0.583_333_333_333_333_3).abs() < 1e-15);
+        assert!(
+            (average_precision(vec![(0.5, true), (0.5, false), (0.0, true)]) - 0.583_333_333_333_333_3).abs()
+                < 1e-15
+        );
     }
 
     #[test]

@@ -14,8 +14,14 @@ pub fn pearson(left: &[f64], right: &[f64]) -> f64 {
         values.iter().map(|value| value - centre).collect::<Vec<f64>>()
     };
     let (left, right) = (centred(left), centred(right));
-    let dot = |left: &[f64], right: &[f64]| sum(left.iter().zip(right).map(|(left, right)| left * right));
-    let correlation = dot(&left, &right) / (dot(&left, &left).sqrt() * dot(&right, &right).sqrt());
+    // Scaled by the largest value, so that squares of large numbers stay finite.
+    let length = |values: &[f64]| {
+        let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        largest * sum(values.iter().map(|value| (value / largest) * (value / largest))).sqrt()
+    };
+    let (left_length, right_length) = (length(&left), length(&right));
+    let correlation =
+        sum(left.iter().zip(&right).map(|(left, right)| (left / left_length) * (right / right_length)));
     if correlation.is_nan() { correlation } else { correlation.clamp(-1.0, 1.0) }
 }
 
@@ -24,7 +30,8 @@ pub fn spearman(left: &[f64], right: &[f64]) -> f64 {
     if left.iter().chain(right).any(|value| value.is_nan()) {
         return f64::NAN;
     }
-    let ranks = |values: &[f64]| doubled_mid_ranks(values).into_iter().map(|rank| rank as f64).collect::<Vec<f64>>();
+    let ranks =
+        |values: &[f64]| doubled_mid_ranks(values).into_iter().map(|rank| rank as f64).collect::<Vec<f64>>();
     pearson(&ranks(left), &ranks(right))
 }
 
@@ -67,6 +74,8 @@ mod tests {
     fn known_values() {
         assert!((pearson(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]) - 1.0).abs() < 1e-15);
         assert!(pearson(&[1.0, 1.0], &[1.0, 2.0]).is_nan());
+        assert!(pearson(&[1.0, 2.0], &[1.0, f64::INFINITY]).is_nan());
+        assert!((pearson(&[1e300, 0.0, 0.0], &[1.0, 0.0, 0.0]) - 1.0).abs() < 1e-15);
         // spearmanr([1, 2, 3], [1, inf, 2]).correlation of scipy 1.14.1
         assert!((spearman(&[1.0, 2.0, 3.0], &[1.0, f64::INFINITY, 2.0]) - 0.5).abs() < 1e-15);
         assert!(spearman(&[1.0, 2.0], &[1.0, f64::NAN]).is_nan());

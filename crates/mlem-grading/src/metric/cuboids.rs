@@ -41,7 +41,8 @@ impl Cuboid<'_> {
     /// Intersection over union of two boxes.
     pub fn iou(&self, other: &Cuboid<'_>) -> f64 {
         let (bottom, top) = (self.centre[2] - self.size[2] / 2.0, self.centre[2] + self.size[2] / 2.0);
-        let (other_bottom, other_top) = (other.centre[2] - other.size[2] / 2.0, other.centre[2] + other.size[2] / 2.0);
+        let (other_bottom, other_top) =
+            (other.centre[2] - other.size[2] / 2.0, other.centre[2] + other.size[2] / 2.0);
         let height = (top.min(other_top) - bottom.max(other_bottom)).max(0.0);
         if height == 0.0 {
             return 0.0;
@@ -58,7 +59,8 @@ fn clipped(polygon: Vec<(f64, f64)>, window: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut polygon = polygon;
     for (index, from) in window.iter().enumerate() {
         let to = window[(index + 1) % window.len()];
-        let side = |point: (f64, f64)| (to.0 - from.0) * (point.1 - from.1) - (to.1 - from.1) * (point.0 - from.0);
+        let side =
+            |point: (f64, f64)| (to.0 - from.0) * (point.1 - from.1) - (to.1 - from.1) * (point.0 - from.0);
         let mut kept = Vec::with_capacity(polygon.len() + 1);
         for (index, point) in polygon.iter().enumerate() {
             let next = polygon[(index + 1) % polygon.len()];
@@ -85,7 +87,11 @@ fn area(polygon: &[(f64, f64)]) -> f64 {
 }
 
 /// Mean average precision of one sample at each threshold; NaN where there is no truth.
-pub fn sample_average_precisions(truth: &[Cuboid<'_>], predicted: &[Cuboid<'_>], thresholds: &[f64]) -> Vec<f64> {
+pub fn sample_average_precisions(
+    truth: &[Cuboid<'_>],
+    predicted: &[Cuboid<'_>],
+    thresholds: &[f64],
+) -> Vec<f64> {
     let mut classes: Vec<&str> = truth.iter().map(|one| one.class).collect();
     classes.sort_unstable();
     classes.dedup();
@@ -97,9 +103,12 @@ pub fn sample_average_precisions(truth: &[Cuboid<'_>], predicted: &[Cuboid<'_>],
         let best: Vec<(usize, f64)> = ours
             .iter()
             .map(|one| {
-                theirs.iter().map(|other| one.iou(other)).enumerate().fold((0, f64::NEG_INFINITY), |best, found| {
-                    if found.1 > best.1 { found } else { best }
-                })
+                theirs.iter().map(|other| one.iou(other)).enumerate().fold(
+                    (0, f64::NEG_INFINITY),
+                    |best, found| {
+                        if found.1 > best.1 { found } else { best }
+                    },
+                )
             })
             .collect();
         for (total, threshold) in totals.iter_mut().zip(thresholds) {

@@ -28,7 +28,9 @@ pub fn levenshtein<T: Copy + Eq + std::hash::Hash>(left: &[T], right: &[T]) -> u
         for block in 0..blocks {
             let (vertical_plus, vertical_minus) = (plus[block], minus[block]);
             let equal = matches[block] | minus_in;
-            let diagonal = (((equal & vertical_plus).wrapping_add(vertical_plus)) ^ vertical_plus) | equal | vertical_minus;
+            let diagonal = (((equal & vertical_plus).wrapping_add(vertical_plus)) ^ vertical_plus)
+                | equal
+                | vertical_minus;
             let horizontal_plus = vertical_minus | !(diagonal | vertical_plus);
             let horizontal_minus = vertical_plus & diagonal;
             if block == blocks - 1 {
@@ -80,9 +82,8 @@ mod tests {
         };
         for _ in 0..600 {
             let alphabet = 1 + random(6);
-            let mut text = |longest| {
-                (0..random(longest)).map(|_| b'a' + random(alphabet) as u8).collect::<Vec<u8>>()
-            };
+            let mut text =
+                |longest| (0..random(longest)).map(|_| b'a' + random(alphabet) as u8).collect::<Vec<u8>>();
             let (left, right) = (text(200), text(200));
             assert_eq!(levenshtein(&left, &right), by_table(&left, &right), "{left:?} {right:?}");
         }

@@ -28,7 +28,10 @@ impl Coded {
     }
 
     fn rows(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.truth.iter().zip(&self.predicted).map(|(truth, predicted)| (*truth as usize, *predicted as usize))
+        self.truth
+            .iter()
+            .zip(&self.predicted)
+            .map(|(truth, predicted)| (*truth as usize, *predicted as usize))
     }
 
     fn counts(&self) -> Counts {

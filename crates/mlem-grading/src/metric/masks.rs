@@ -93,7 +93,11 @@ impl Mask {
         let mut shared = 0;
         while let (Some((from, to)), Some((other_from, other_to))) = (ours.peek(), theirs.peek()) {
             shared += to.min(other_to).saturating_sub(*from.max(other_from));
-            if to <= other_to { ours.next() } else { theirs.next() };
+            if to <= other_to {
+                ours.next()
+            } else {
+                theirs.next()
+            };
         }
         shared
     }

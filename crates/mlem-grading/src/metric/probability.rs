@@ -17,9 +17,11 @@ pub fn log_loss_binary(truth: &[bool], positive: &[f64]) -> f64 {
 pub fn log_loss_columns(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
     let rows = truth.first().map_or(0, Vec::len);
     mean((0..rows).map(|row| {
-        -sum(truth.iter().zip(predicted).filter(|(truth, _)| truth[row] != 0.0).map(|(truth, predicted)| {
-            truth[row] * clip(predicted[row], SKLEARN_EPSILON).ln()
-        }))
+        -sum(truth
+            .iter()
+            .zip(predicted)
+            .filter(|(truth, _)| truth[row] != 0.0)
+            .map(|(truth, predicted)| truth[row] * clip(predicted[row], SKLEARN_EPSILON).ln()))
     }))
 }
 
@@ -27,9 +29,11 @@ pub fn log_loss_columns(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
 pub fn kl_divergence(truth: &[Vec<f64>], predicted: &[Vec<f64>], epsilon: f64) -> f64 {
     let rows = truth.first().map_or(0, Vec::len);
     mean((0..rows).map(|row| {
-        sum(truth.iter().zip(predicted).filter(|(truth, _)| truth[row] != 0.0).map(|(truth, predicted)| {
-            truth[row] * (truth[row] / clip(predicted[row], epsilon)).ln()
-        }))
+        sum(truth
+            .iter()
+            .zip(predicted)
+            .filter(|(truth, _)| truth[row] != 0.0)
+            .map(|(truth, predicted)| truth[row] * (truth[row] / clip(predicted[row], epsilon)).ln()))
     }))
 }
 

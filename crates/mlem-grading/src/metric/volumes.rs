@@ -20,7 +20,9 @@ impl Volume {
     /// Puts a slice on top: the union of column-major masks.
     pub fn push(&mut self, shape: (u64, u64), masks: impl Iterator<Item = Mask>) {
         self.shape = Some(shape);
-        let mut pixels: Vec<u64> = masks.flat_map(|mask| mask.runs().iter().flat_map(|(from, to)| *from..*to).collect::<Vec<u64>>()).collect();
+        let mut pixels: Vec<u64> = masks
+            .flat_map(|mask| mask.runs().iter().flat_map(|(from, to)| *from..*to).collect::<Vec<u64>>())
+            .collect();
         pixels.sort_unstable();
         pixels.dedup();
         let (slice, height) = (self.slices, shape.0);
@@ -112,7 +114,8 @@ impl Lines {
             let mut from = f64::NEG_INFINITY;
             while let Some((other, other_height, other_from)) = self.parabolas.last() {
                 let (here, there) = (place as f64, *other as f64);
-                from = ((height - other_height) / squared + here * here - there * there) / (2.0 * (here - there));
+                from = ((height - other_height) / squared + here * here - there * there)
+                    / (2.0 * (here - there));
                 if from > *other_from {
                     break;
                 }
@@ -153,7 +156,9 @@ mod tests {
         let (height, width) = truth.shape.unwrap();
         let size = [truth.slices, height, width].map(|length| length as f64);
         let distance = |a: &[u64; 3], b: &[u64; 3]| {
-            (0..3).map(|axis| (a[axis] as f64 / size[axis] - b[axis] as f64 / size[axis]).powi(2)).sum::<f64>()
+            (0..3)
+                .map(|axis| (a[axis] as f64 / size[axis] - b[axis] as f64 / size[axis]).powi(2))
+                .sum::<f64>()
         };
         let directed = |from: &Volume, to: &Volume| {
             let nearest = |a| to.voxels.iter().map(|b| distance(a, b)).fold(f64::INFINITY, f64::min);
@@ -175,7 +180,8 @@ mod tests {
                 (0..4).map(|_| format!("{} {}", 1 + random(shape.0 * shape.1), 1 + random(5))).collect()
             };
             let (predicted, truth) = (slices(), slices());
-            let strs = |slices: &[String]| volume(shape, &slices.iter().map(String::as_str).collect::<Vec<&str>>());
+            let strs =
+                |slices: &[String]| volume(shape, &slices.iter().map(String::as_str).collect::<Vec<&str>>());
             let (predicted, truth) = (strs(&predicted), strs(&truth));
             let found = hausdorff(&predicted, &truth).unwrap();
             if predicted.voxels.len() <= 10 * truth.voxels.len() {

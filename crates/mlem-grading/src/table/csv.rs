@@ -44,11 +44,7 @@ pub(super) fn tokenize(bytes: &[u8]) -> Result<Tokens, TableError> {
             width = width.max(found);
             index_columns = width - header.len();
         } else if found > width {
-            return Err(TableError::Ragged {
-                line: tokenizer.line_of(line_start),
-                expected: width,
-                found,
-            });
+            return Err(TableError::Ragged { line: tokenizer.line_of(line_start), expected: width, found });
         }
         cells.resize(start + width, Span { start: 0, length: 0 });
         cells.drain(start..start + index_columns);
@@ -110,8 +106,7 @@ impl Tokenizer<'_> {
     /// Moves to the next line that holds something; false if there is none.
     fn skip_blank_lines(&mut self) -> bool {
         loop {
-            let blanks =
-                self.bytes[self.at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            let blanks = self.bytes[self.at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
             match self.bytes.get(self.at + blanks) {
                 None => {
                     self.at = self.bytes.len();
@@ -125,7 +120,8 @@ impl Tokenizer<'_> {
 
     /// Where an unquoted field that begins (or goes on) at `from` ends.
     fn plain_end(&self, from: usize) -> usize {
-        memchr::memchr3(b',', b'\n', b'\r', &self.bytes[from..]).map_or(self.bytes.len(), |length| from + length)
+        memchr::memchr3(b',', b'\n', b'\r', &self.bytes[from..])
+            .map_or(self.bytes.len(), |length| from + length)
     }
 
     /// A field that begins with a quote, and where it ends.

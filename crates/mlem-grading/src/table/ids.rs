@@ -35,7 +35,9 @@ impl<'t> KeyColumn<'t> {
     pub fn new(column: Column<'t>) -> KeyColumn<'t> {
         match column.values() {
             Values::Integer(values) => KeyColumn::Integer(Cow::Borrowed(values)),
-            Values::Bool(values) => KeyColumn::Integer(values.iter().map(|value| i64::from(*value)).collect()),
+            Values::Bool(values) => {
+                KeyColumn::Integer(values.iter().map(|value| i64::from(*value)).collect())
+            }
             Values::Float(values) => KeyColumn::Float(values),
             Values::Text => KeyColumn::Text(column.text()),
         }
@@ -131,12 +133,7 @@ pub fn pair(submission: &KeyColumn<'_>, answers: &KeyColumn<'_>) -> Result<Vec<u
         (KeyColumn::Text(ours), KeyColumn::Text(theirs)) => {
             pair_keys(ours.len(), |row| ours.get(row), theirs.len(), |row| theirs.get(row))
         }
-        _ => pair_keys(
-            submission.len(),
-            |row| submission.get(row),
-            answers.len(),
-            |row| answers.get(row),
-        ),
+        _ => pair_keys(submission.len(), |row| submission.get(row), answers.len(), |row| answers.get(row)),
     };
     paired.map_err(|fault| IdMismatch { text: fault.describe(submission, answers) })
 }

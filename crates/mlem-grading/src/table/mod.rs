@@ -124,7 +124,10 @@ impl Table {
         }
         if let Err(error) = std::str::from_utf8(&bytes) {
             let at = error.valid_up_to();
-            return Err(TableError::Encoding { at, line: 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count() });
+            return Err(TableError::Encoding {
+                at,
+                line: 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count(),
+            });
         }
         let tokens = csv::tokenize(&bytes)?;
         if tokens.header.is_empty() {
@@ -193,7 +196,8 @@ fn column_names(cells: &[&[u8]]) -> Vec<String> {
             while count > 0 {
                 counts.insert(base.clone(), count + 1);
                 name = format!("{base}.{count}");
-                count = if names.contains(&name) { count + 1 } else { counts.get(&name).copied().unwrap_or(0) };
+                count =
+                    if names.contains(&name) { count + 1 } else { counts.get(&name).copied().unwrap_or(0) };
             }
         }
         counts.insert(name.clone(), count + 1);

@@ -31,9 +31,9 @@ pub(super) fn parse_integer(cell: &[u8]) -> Integer {
     let mut value: i64 = 0;
     for digit in digits {
         let digit = i64::from(digit - b'0');
-        let next = value.checked_mul(10).and_then(|ten| {
-            if negative { ten.checked_sub(digit) } else { ten.checked_add(digit) }
-        });
+        let next = value
+            .checked_mul(10)
+            .and_then(|ten| if negative { ten.checked_sub(digit) } else { ten.checked_add(digit) });
         match next {
             Some(next) => value = next,
             None => return Integer::Overflow,

@@ -22,7 +22,9 @@ fn columns_get_the_type_that_pandas_infers() {
 
 #[test]
 fn numbers_beyond_64_bits_and_booleans_with_a_gap_are_text() {
-    let table = parse("u,b,m,s,f\n99999999999999999999,True,99999999999999999999,9223372036854775808,1.5\n1,,1.5,0.5,99999999999999999999\n");
+    let table = parse(
+        "u,b,m,s,f\n99999999999999999999,True,99999999999999999999,9223372036854775808,1.5\n1,,1.5,0.5,99999999999999999999\n",
+    );
     let kinds = ["u", "b", "m", "s", "f"].map(|name| table.column(name).unwrap().kind());
     assert_eq!(kinds, ["text", "text", "text", "numbers", "numbers"]);
     assert_eq!(shown(&table, "f"), ["1.5", "1e+20"]);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mlem_grading::table::{HIGHEST_MAX_BYTES, Table};
 use mlem_grading::{
-    Aggregate, Competition, Direction, Entry, External, Grader, Judge, Leaderboards, Metric, Mode, Prepared, Report,
-    Sample, Thresholds, csv_score, entries_of_folder, entries_of_list, grade_all,
+    Aggregate, Competition, Direction, Entry, External, Grader, Judge, Leaderboards, Metric, Mode, Prepared,
+    Report, Sample, Thresholds, csv_score, entries_of_folder, entries_of_list, grade_all,
 };
 
 use crate::arguments::{Format, Grade};
@@ -42,8 +42,11 @@ pub(crate) fn run(arguments: &Grade) -> Result<ExitCode, Failure> {
         }
         return Ok(ExitCode::from(u8::from(!report.valid_submission)));
     }
-    let mut entries =
-        if is_list { entries_of_list(&arguments.submission)? } else { entries_of_folder(&arguments.submission)? };
+    let mut entries = if is_list {
+        entries_of_list(&arguments.submission)?
+    } else {
+        entries_of_folder(&arguments.submission)?
+    };
     assign(&mut entries, &way)?;
     let reports = grade_all(&entries, arguments.jobs, |entry| match (&way, &entry.path) {
         (Way::Named(judge), Some(path)) => judge.grade(path),
@@ -83,7 +86,9 @@ fn way(arguments: &Grade) -> Result<Way, Failure> {
         return Ok(Way::Prepared(prepared, arguments.competition.clone()));
     }
     let Some(answers) = &arguments.answers else {
-        return Err(Failure::Usage("name the answers with --answers, or prepared data with --data".to_owned()));
+        return Err(Failure::Usage(
+            "name the answers with --answers, or prepared data with --data".to_owned(),
+        ));
     };
     let (name, metric, direction, grader) = if let Some(grader) = &arguments.grader {
         let memory = arguments.memory.map(|mebibytes| mebibytes << 20);
@@ -131,7 +136,8 @@ fn way(arguments: &Grade) -> Result<Way, Failure> {
 
 fn competition(id: &str) -> Result<&'static Competition, Failure> {
     Competition::find(id).ok_or_else(|| {
-        let near = Competition::all().iter().map(|known| known.id.as_str()).filter(|known| known.contains(id));
+        let near =
+            Competition::all().iter().map(|known| known.id.as_str()).filter(|known| known.contains(id));
         let near: Vec<&str> = near.take(3).collect();
         let hint = if near.is_empty() {
             "docs/grading.md lists the known ones; --metric and --grader grade any other data".to_owned()
@@ -147,8 +153,12 @@ fn metric(name: &str) -> Result<Metric, Failure> {
         Metric::ALL.iter().filter(|metric| metric.is_general()).map(|metric| metric.name()).collect();
     match Metric::find(name) {
         Some(metric) if metric.is_general() => Ok(metric),
-        Some(_) => Err(Failure::Usage(format!("`{name}` needs its competition's own columns; use --competition"))),
-        None => Err(Failure::Usage(format!("no metric is called `{name}`; there are {}", general.join(", ")))),
+        Some(_) => {
+            Err(Failure::Usage(format!("`{name}` needs its competition's own columns; use --competition")))
+        }
+        None => {
+            Err(Failure::Usage(format!("no metric is called `{name}`; there are {}", general.join(", "))))
+        }
     }
 }
 
@@ -166,7 +176,7 @@ fn read_leaderboard(path: &Path, max_bytes: u64) -> Result<Thresholds, Failure> 
 }
 
 fn leaderboards(arguments: &Grade, direction: Direction, max_bytes: u64) -> Result<Leaderboards, Failure> {
-    if let [gold, silver, bronze, median] = arguments.thresholds[..] {
+    if let Some([gold, silver, bronze, median]) = arguments.thresholds {
         let is_lower_better = direction == Direction::Lower;
         return Ok(Leaderboards::Of(Thresholds { gold, silver, bronze, median, is_lower_better }));
     }
@@ -213,7 +223,10 @@ fn print(report: &Report) {
 fn summary(report: &Report) -> String {
     if !report.valid_submission {
         let kind = report.reason_kind.map_or(String::new(), |kind| {
-            serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default()
+            serde_json::to_value(kind)
+                .ok()
+                .and_then(|kind| kind.as_str().map(str::to_owned))
+                .unwrap_or_default()
         });
         return format!("no score ({kind}): {}", report.reason.as_deref().unwrap_or_default());
     }

@@ -74,7 +74,10 @@ fn typed<'t>(case: &Case<'t>, truth: Column<'t>, predicted: Column<'t>) -> Resul
                 return Err(Fault::Answers(format!("row {}: a label is a fraction", row + 1)));
             }
             if let Some((row, _)) = predicted.iter().find(|(_, label)| label.is_none()) {
-                return Err(Fault::Submission(format!("row {}: `{name}` is no whole number, so no label", row + 1)));
+                return Err(Fault::Submission(format!(
+                    "row {}: `{name}` is no whole number, so no label",
+                    row + 1
+                )));
             }
             let labels = |rows: Vec<(usize, Option<i64>)>| {
                 rows.into_iter().filter_map(|(_, label)| label).collect::<Vec<i64>>()
@@ -84,7 +87,8 @@ fn typed<'t>(case: &Case<'t>, truth: Column<'t>, predicted: Column<'t>) -> Resul
         _ => {
             let distinct = |column: Column<'_>, rows: &mut dyn Iterator<Item = usize>| {
                 let mut labels = BTreeSet::new();
-                rows.take_while(|row| labels.insert(column.printed(*row)) || labels.len() <= 2).for_each(drop);
+                rows.take_while(|row| labels.insert(column.printed(*row)) || labels.len() <= 2)
+                    .for_each(drop);
                 labels.len()
             };
             let few = distinct(truth, &mut case.pairs.iter().map(|(row, _)| *row as usize)) <= 2
@@ -100,7 +104,11 @@ fn typed<'t>(case: &Case<'t>, truth: Column<'t>, predicted: Column<'t>) -> Resul
 }
 
 fn mixed(truth: Column<'_>, predicted: Column<'_>) -> Fault {
-    Fault::Submission(format!("the predicted labels are {}, the answers' are {}", predicted.kind(), truth.kind()))
+    Fault::Submission(format!(
+        "the predicted labels are {}, the answers' are {}",
+        predicted.kind(),
+        truth.kind()
+    ))
 }
 
 /// Text labels with a stand-in for blank cells; `None` where the columns are not both text, blank ones aside.

@@ -19,9 +19,9 @@ fn cell<'t>(column: Column<'t>, row: u32) -> Result<Option<&'t str>, String> {
 }
 
 /// Tokens separated by one space each, in groups of `size`.
-fn groups<'t>(row: u32, text: &'t str, size: usize) -> Result<Vec<Vec<&'t str>>, String> {
+fn groups(row: u32, text: &str, size: usize) -> Result<Vec<Vec<&str>>, String> {
     let tokens: Vec<&str> = text.split(' ').collect();
-    if tokens.len() % size != 0 {
+    if !tokens.len().is_multiple_of(size) {
         return Err(format!("row {}: {} tokens, which is no multiple of {size}", row + 1, tokens.len()));
     }
     Ok(tokens.chunks_exact(size).map(<[&str]>::to_vec).collect())
@@ -89,7 +89,7 @@ pub(super) fn box_map(case: &Case<'_>) -> Result<f64, Fault> {
     let read = |column, row| {
         let text = cell(column, row)?.ok_or_else(|| format!("row {}: the boxes are missing", row + 1))?;
         let tokens: Vec<&str> = python_split(text).collect();
-        if tokens.len() % 6 != 0 {
+        if !tokens.len().is_multiple_of(6) {
             return Err(format!("row {}: {} tokens, which is no multiple of 6", row + 1, tokens.len()));
         }
         let boxes = tokens.chunks_exact(6).map(|tokens| {
@@ -146,7 +146,8 @@ pub(super) fn coco_map(case: &Case<'_>) -> Result<f64, Fault> {
         let image = ours.get(row as usize).and_then(|key| images.get(&key));
         let image = *image.ok_or_else(|| Fault::Submission(format!("row {}: no such image", row + 1)))?;
         let text = cell(predictions, row).map_err(Fault::Submission)?;
-        let text = text.ok_or_else(|| Fault::Submission(format!("row {}: the boxes are missing", row + 1)))?;
+        let text =
+            text.ok_or_else(|| Fault::Submission(format!("row {}: the boxes are missing", row + 1)))?;
         for tokens in groups(row, text, 6).map_err(Fault::Submission)? {
             let mut numbers = [0.0; 6];
             for (number, token) in numbers.iter_mut().zip(&tokens) {

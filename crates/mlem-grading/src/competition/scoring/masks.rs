@@ -22,13 +22,7 @@ enum Empty {
 }
 
 /// A cell's mask.
-fn mask(
-    case: &Case<'_>,
-    column: Column<'_>,
-    row: u32,
-    pixels: u64,
-    empty: Empty,
-) -> Result<Mask, String> {
+fn mask(case: &Case<'_>, column: Column<'_>, row: u32, pixels: u64, empty: Empty) -> Result<Mask, String> {
     let at = |reason: String| format!("row {}: {reason}", row + 1);
     let all_missing = || (0..column.len()).all(|row| column.is_missing(row));
     if !column.is_text() && !all_missing() {
@@ -146,7 +140,8 @@ pub(super) fn dice_hausdorff(case: &Case<'_>) -> Result<f64, Fault> {
         }
         Mode::Strict => by_id_and_class(case)?,
     };
-    let (our_ids, their_ids) = (case.submitted(&case.competition.id_column)?, case.answer_column(&case.competition.id_column)?);
+    let (our_ids, their_ids) =
+        (case.submitted(&case.competition.id_column)?, case.answer_column(&case.competition.id_column)?);
     if !our_ids.is_text() || !their_ids.is_text() {
         return Err(Fault::Submission("the ids must be `case…_day…_slice_…` text".to_owned()));
     }
@@ -161,9 +156,18 @@ pub(super) fn dice_hausdorff(case: &Case<'_>) -> Result<f64, Fault> {
         let ours_mask = mask(case, predicted, *ours, pixels, Empty::Blank).map_err(Fault::Submission)?;
         let theirs_mask = mask(case, truth, *theirs, pixels, Empty::Blank).map_err(Fault::Answers)?;
         dice.extend(theirs_mask.dice(&ours_mask));
-        let id = |column: Column<'_>, row: u32| column.text().get(row as usize).unwrap_or("nan").to_owned();
-        our_slices.entry(id(our_ids, *ours)).or_default().push((shape, ours_mask));
-        their_slices.entry(id(their_ids, *theirs)).or_default().push((shape, theirs_mask));
+        let id = |column: Column<'_>, row: u32| {
+            let id = column.text().get(row as usize).map(str::to_owned);
+            id.ok_or_else(|| format!("row {}: the id is missing", row + 1))
+        };
+        our_slices
+            .entry(id(our_ids, *ours).map_err(Fault::Submission)?)
+            .or_default()
+            .push((shape, ours_mask));
+        their_slices
+            .entry(id(their_ids, *theirs).map_err(Fault::Answers)?)
+            .or_default()
+            .push((shape, theirs_mask));
     }
     let ours = volumes(our_slices).map_err(Fault::Submission)?;
     let theirs = volumes(their_slices).map_err(Fault::Answers)?;
@@ -205,7 +209,10 @@ fn by_id_and_class(case: &Case<'_>) -> Result<Vec<(u32, u32)>, Fault> {
     for row in 0..our_ids.len() {
         if rows.insert(key(our_ids, our_classes, row), row as u32).is_some() {
             let (id, class) = key(our_ids, our_classes, row);
-            return Err(Fault::Submission(format!("row {}: id {id} with class {class} appears again", row + 1)));
+            return Err(Fault::Submission(format!(
+                "row {}: id {id} with class {class} appears again",
+                row + 1
+            )));
         }
     }
     (0..ids.len())

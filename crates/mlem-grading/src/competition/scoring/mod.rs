@@ -3,8 +3,8 @@
 mod classes;
 mod detection;
 mod masks;
-mod questions;
 mod quantities;
+mod questions;
 mod ranking;
 mod words;
 
@@ -31,7 +31,9 @@ pub(crate) fn score(case: &Case<'_>) -> Result<f64, Fault> {
         Metric::Accuracy => classes::accuracy(case),
         Metric::ErrorRate => classes::accuracy(case).map(|accuracy| 1.0 - accuracy),
         Metric::F1Macro => classes::coded(case).map(|coded| crate::metric::labels::f1_macro(&coded)),
-        Metric::QuadraticKappa => classes::coded(case).map(|coded| crate::metric::labels::quadratic_kappa(&coded)),
+        Metric::QuadraticKappa => {
+            classes::coded(case).map(|coded| crate::metric::labels::quadratic_kappa(&coded))
+        }
         Metric::Matthews => classes::coded(case).map(|coded| crate::metric::labels::matthews(&coded)),
         Metric::ProbabilisticF1 => classes::probabilistic_f1(case),
         Metric::F1Multilabel => words::multilabel(case),

@@ -12,7 +12,8 @@ pub(super) fn over_columns(
     case: &Case<'_>,
     score: impl Fn(&Case<'_>, usize) -> Result<f64, Fault>,
 ) -> Result<f64, Fault> {
-    let scores = (0..case.targets.len()).map(|index| score(case, index)).collect::<Result<Vec<f64>, Fault>>()?;
+    let scores =
+        (0..case.targets.len()).map(|index| score(case, index)).collect::<Result<Vec<f64>, Fault>>()?;
     Ok(mean(scores))
 }
 
@@ -89,7 +90,8 @@ pub(super) fn bias_roc_auc(case: &Case<'_>) -> Result<f64, Fault> {
         let chosen: [fn(bool, bool) -> bool; 3] =
             [|_, member| member, |toxic, member| toxic != member, |toxic, member| toxic == member];
         for (areas, is_chosen) in areas.iter_mut().zip(chosen) {
-            let rows: Vec<usize> = (0..toxic.len()).filter(|row| is_chosen(toxic[*row], member[*row])).collect();
+            let rows: Vec<usize> =
+                (0..toxic.len()).filter(|row| is_chosen(toxic[*row], member[*row])).collect();
             let truth: Vec<bool> = rows.iter().map(|row| toxic[*row]).collect();
             let scores: Vec<f64> = rows.iter().map(|row| scores[*row]).collect();
             areas.push(
@@ -107,8 +109,11 @@ fn answers_any(case: &Case<'_>, column: Column<'_>) -> Result<Vec<f64>, Fault> {
     numbers.ok_or_else(|| Fault::Answers("a target holds text, not numbers".to_owned()))
 }
 
-/// All targets of both sides, column by column.
-fn columns(case: &Case<'_>) -> Result<(Vec<Vec<f64>>, Vec<Vec<f64>>), Fault> {
+/// Numbers of several columns.
+type Columns = Vec<Vec<f64>>;
+
+/// All targets of both sides, truth first.
+fn columns(case: &Case<'_>) -> Result<(Columns, Columns), Fault> {
     let mut both = (Vec::new(), Vec::new());
     for (index, name) in case.targets.iter().enumerate() {
         let (truth, predicted) = case.target(index)?;
@@ -179,7 +184,8 @@ pub(super) fn weighted_log_loss(case: &Case<'_>) -> Result<f64, Fault> {
             1.0 => true,
             _ => return Err(Fault::Answers(format!("row {}: the label is neither 0 nor 1", row + 1))),
         };
-        let weight = if variable == "patient_overall" { 7.0 } else { 1.0 } * if is_positive { 2.0 } else { 1.0 };
+        let weight =
+            if variable == "patient_overall" { 7.0 } else { 1.0 } * if is_positive { 2.0 } else { 1.0 };
         let study = studies.entry(study).or_default();
         study.0 += weight * probability::log_loss_one(is_positive, predicted[place], 1e-15);
         study.1 += weight;
@@ -360,7 +366,10 @@ pub(super) fn haversine(case: &Case<'_>) -> Result<f64, Fault> {
         let mut distances = Vec::with_capacity(ours.len());
         for (theirs, ours) in theirs.into_iter().zip(ours) {
             let Some(to) = place((&latitude, &longitude), ours) else {
-                return Err(Fault::Submission(format!("the columns {} must be numbers", case.targets.join(", "))));
+                return Err(Fault::Submission(format!(
+                    "the columns {} must be numbers",
+                    case.targets.join(", ")
+                )));
             };
             let from = place((&true_latitude, &true_longitude), theirs)
                 .ok_or_else(|| Fault::Answers("a place is text".to_owned()))?;

@@ -99,7 +99,9 @@ pub(crate) fn answer_accuracy(submission: &Table, questions: &[Question]) -> Res
         let (stem, is_long) = match (id.strip_suffix("_long"), id.strip_suffix("_short")) {
             (Some(stem), _) => (stem, true),
             (None, Some(stem)) => (stem, false),
-            (None, None) => return refuse(format!("row {}: id `{id}` ends in neither _long nor _short", row + 1)),
+            (None, None) => {
+                return refuse(format!("row {}: id `{id}` ends in neither _long nor _short", row + 1));
+            }
         };
         let Some(question) = known.get(stem) else {
             return refuse(format!("row {}: id `{id}` is not among the answers' ids", row + 1));

@@ -35,8 +35,9 @@ pub(super) fn kendall(case: &Case<'_>) -> Result<f64, Fault> {
                 truth.len()
             )));
         }
-        let (found, all) = sets::inversions(&truth, &predicted)
-            .ok_or_else(|| Fault::Submission(format!("row {}: items of the answer are not in it", ours + 1)))?;
+        let (found, all) = sets::inversions(&truth, &predicted).ok_or_else(|| {
+            Fault::Submission(format!("row {}: items of the answer are not in it", ours + 1))
+        })?;
         inversions += found;
         most += all;
     }
@@ -56,12 +57,15 @@ pub(super) fn spearman(case: &Case<'_>, index: usize) -> Result<f64, Fault> {
     }
     let cell = |(_, row): &(u32, u32)| {
         let text = predicted.text().get(*row as usize);
-        text.ok_or_else(|| Fault::Submission(format!("row {}: `{name}` is missing in a column of text", row + 1)))
+        text.ok_or_else(|| {
+            Fault::Submission(format!("row {}: `{name}` is missing in a column of text", row + 1))
+        })
     };
     let texts = case.pairs.iter().map(cell).collect::<Result<Vec<&str>, Fault>>()?;
     let mut sorted = texts.clone();
     sorted.sort_unstable();
-    let ranks: Vec<f64> = texts.iter().map(|text| sorted.partition_point(|other| other < text) as f64).collect();
+    let ranks: Vec<f64> =
+        texts.iter().map(|text| sorted.partition_point(|other| other < text) as f64).collect();
     Ok(correlation::spearman(&truth, &ranks))
 }
 

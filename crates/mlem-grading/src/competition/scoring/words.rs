@@ -7,10 +7,7 @@ use crate::table::{Column, python_integer_saturated, python_split};
 
 /// Text cells of one side; blank ones are empty. A column of numbers has no text methods in pandas, so
 /// MLE-bench's graders fail on it.
-fn texts<'t>(
-    column: Column<'t>,
-    rows: impl Iterator<Item = u32>,
-) -> Result<Vec<&'t str>, &'static str> {
+fn texts<'t>(column: Column<'t>, rows: impl Iterator<Item = u32>) -> Result<Vec<&'t str>, &'static str> {
     let all_missing = (0..column.len()).all(|row| column.is_missing(row));
     if !column.is_text() && !all_missing {
         return Err(column.kind());
@@ -46,12 +43,21 @@ pub(super) fn jaccard(case: &Case<'_>) -> Result<f64, Fault> {
     let indices: Result<Vec<f64>, Fault> = if case.competition.labels == LabelKind::Printed {
         let (truth, predicted) = case.target(0)?;
         let printed = |column: Column<'_>, row: u32| {
-            if column.is_missing(row as usize) { String::new() } else { column.printed(row as usize).into_owned() }
+            if column.is_missing(row as usize) {
+                String::new()
+            } else {
+                column.printed(row as usize).into_owned()
+            }
         };
         let rows = case.pairs.iter().enumerate();
-        rows.map(|(place, (theirs, ours))| index(place, &printed(truth, *theirs), &printed(predicted, *ours))).collect()
+        rows.map(|(place, (theirs, ours))| index(place, &printed(truth, *theirs), &printed(predicted, *ours)))
+            .collect()
     } else {
-        both(case)?.into_iter().enumerate().map(|(place, (truth, predicted))| index(place, truth, predicted)).collect()
+        both(case)?
+            .into_iter()
+            .enumerate()
+            .map(|(place, (truth, predicted))| index(place, truth, predicted))
+            .collect()
     };
     Ok(mean(indices?))
 }
@@ -91,8 +97,9 @@ pub(super) fn levenshtein_ratio(case: &Case<'_>) -> Result<f64, Fault> {
     for (theirs, ours) in &case.pairs {
         let truth = sequence(truth, *theirs)
             .ok_or_else(|| Fault::Answers(format!("row {}: no sequence of integers", theirs + 1)))?;
-        let predicted = sequence(predicted, *ours)
-            .ok_or_else(|| Fault::Submission(format!("row {}: `{name}` is no sequence of integers", ours + 1)))?;
+        let predicted = sequence(predicted, *ours).ok_or_else(|| {
+            Fault::Submission(format!("row {}: `{name}` is no sequence of integers", ours + 1))
+        })?;
         length += truth.len();
         distances.push(edit::levenshtein(&truth, &predicted) as f64);
     }
