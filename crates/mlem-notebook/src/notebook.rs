@@ -211,6 +211,10 @@ impl Notebook {
                     self.splice(span, Slot::Source, text);
                 }
             }
+            // The cell had no source, and is to have none again.
+            None if source.is_empty() => {
+                self.splices.remove(&(place.object.last_end, Slot::Source));
+            }
             None => {
                 let object = place.object.clone();
                 let value =

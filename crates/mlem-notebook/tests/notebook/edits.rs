@@ -36,6 +36,16 @@ fn an_ascii_file_stays_ascii_and_odd_escapes_stay_odd() {
 }
 
 #[test]
+fn a_source_where_there_was_none_can_be_taken_back() {
+    let text = r#"{"cells": [{"cell_type": "raw", "metadata": {}}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
+    let mut notebook = Notebook::parse(text.to_owned(), Path::new("a.ipynb")).unwrap();
+    notebook.set_source(CellIndex(0), "x");
+    assert!(notebook.to_text().contains(r#""source": "x""#), "{}", notebook.to_text());
+    notebook.set_source(CellIndex(0), "");
+    assert_eq!(notebook.to_text(), text);
+}
+
+#[test]
 fn nbformat_3_is_edited_in_its_own_form() {
     let mut notebook = notebook("v3.ipynb");
     notebook.set_source(CellIndex(1), "import pandas as pd\nprint('rows:', 3)");
