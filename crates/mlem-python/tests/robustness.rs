@@ -151,6 +151,13 @@ fn mutated_sources_never_panic() {
     }
 }
 
+/// Shortened from inputs that the fuzz targets found.
+#[test]
+fn broken_sources_found_by_fuzzing_are_refused() {
+    // The backtick is part of a tuple parameter and of a target that moves as a whole.
+    exercise("print>>lambda(`):");
+}
+
 #[test]
 fn deep_nesting_is_refused_not_followed() {
     for (open, close) in

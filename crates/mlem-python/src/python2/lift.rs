@@ -75,7 +75,8 @@ impl<'a> Lift<'a> {
         self.replace(at..at, text);
     }
 
-    /// The text of a range with the edits in it applied; they are used up.
+    /// The text of a range with the edits in it applied; they are used up. An edit that overlaps another
+    /// one stays, so that the result is refused ([`crate::EditSet::add`]).
     fn take(&mut self, range: Range<usize>) -> String {
         let mut text = String::new();
         let mut copied = range.start;
@@ -86,6 +87,9 @@ impl<'a> Lift<'a> {
             .filter(|(start, end)| *start >= range.start && *end <= range.end)
             .collect();
         for key in inside {
+            if key.0 < copied {
+                continue;
+            }
             if let Some(edit) = self.edits.remove(&key) {
                 text.push_str(&self.tokens.source[copied..key.0]);
                 text.push_str(&edit);
