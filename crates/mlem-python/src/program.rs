@@ -125,6 +125,9 @@ impl Program {
         };
         for name in self.analysis.bindings.keys() {
             let Some(reach) = self.reach_at(*name, unit, at) else { continue };
+            if self.is_local(*name, unit, at) {
+                continue;
+            }
             let bound = self.analysis.names.text(*name);
             let Some(rest) = below(qualified, self.analysis.names.text(reach)) else { continue };
             if rest.is_empty() {
@@ -172,6 +175,24 @@ impl Program {
             .iter()
             .filter(|binding| visible(binding.unit) && (binding.unit, binding.at) < (unit, at));
         before.max_by_key(|binding| (binding.unit, binding.at))?.reach
+    }
+
+    /// Whether a name is not the module's at a place, but of a function, lambda or comprehension around it.
+    fn is_local(&self, name: Symbol, unit: usize, at: TextSize) -> bool {
+        self.analysis.local_names.iter().any(|scope| {
+            scope.unit == unit && scope.range.contains_inclusive(at) && scope.names.contains(&name)
+        })
+    }
+
+    /// Whether an import of `qualified` as `name` at the top of a unit would no longer hold at a place of
+    /// it: something else has taken the name by then.
+    pub fn is_overridden(&self, unit: usize, at: TextSize, name: &str, qualified: &str) -> bool {
+        let Some(symbol) = self.analysis.names.find(name) else { return false };
+        let bindings = self.analysis.bindings.get(&symbol).into_iter().flatten();
+        let is_other =
+            |reach: Option<Symbol>| reach.is_none_or(|reach| self.analysis.names.text(reach) != qualified);
+        let mut here = bindings.filter(|binding| binding.unit == unit && binding.at < at);
+        here.any(|binding| is_other(binding.reach)) || self.is_local(symbol, unit, at)
     }
 
     /// Whether `rest` hangs on a module without another import: an attribute of it, something in

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt, UnaryOp};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::effects::Access;
 use super::names::{Symbol, TypeId};
@@ -378,7 +378,8 @@ impl<'a> Pass<'a> {
             && let Some(symbol) = self.names.find(&name.id)
             && matches!(self.scopes.lookup(symbol), Some((Value::UNKNOWN, 0)))
         {
-            return Value::of(self.returns.get(&symbol).copied());
+            let returned = self.returns.get(&symbol).copied();
+            return Value::of(returned.or_else(|| self.own_type(symbol)));
         }
         let Some((attribute, Value { ty: Some(ty), .. })) = receiver else { return Value::UNKNOWN };
         let spec = self.table.method(self.names.type_name(ty), &attribute.attr);
@@ -617,8 +618,12 @@ impl<'a> Pass<'a> {
         for part in parts {
             last = self.expression(part).ty;
         }
-        if opened {
-            self.scopes.stack.pop();
+        if opened && let Some(scope) = self.scopes.stack.pop() {
+            let ends = parts.first().zip(generators.last());
+            if let Some((first, last)) = ends {
+                let range = TextRange::new(first.start(), last.end());
+                self.note_local_names(range, scope.names.into_keys().collect());
+            }
         }
         last
     }
@@ -662,6 +667,7 @@ impl<'a> Pass<'a> {
                 scope.names.insert(name, Value::UNKNOWN);
             }
         }
+        self.note_local_names(lambda.body.range(), scope.names.keys().copied().collect());
         self.scopes.stack.push(scope);
         self.expression(&lambda.body);
         self.scopes.stack.pop();

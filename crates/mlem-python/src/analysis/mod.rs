@@ -35,6 +35,14 @@ pub(crate) struct Binding {
     pub(crate) reach: Option<Symbol>,
 }
 
+/// A piece of a unit in which some names are not the module's.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalNames {
+    pub(crate) unit: usize,
+    pub(crate) range: TextRange,
+    pub(crate) names: Vec<Symbol>,
+}
+
 /// What the pass found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Analysis {
@@ -46,6 +54,8 @@ pub(crate) struct Analysis {
     pub(crate) import_scopes: Vec<Option<TextRange>>,
     /// The bodies of functions, by unit: code that runs later.
     function_bodies: Vec<(usize, TextRange)>,
+    /// Functions, lambdas and comprehensions, and the names that are their own.
+    pub(crate) local_names: Vec<LocalNames>,
     effects: Vec<Effects>,
     functions: FxHashMap<Symbol, Vec<Function>>,
     /// Names bound anywhere, in any scope.
@@ -114,6 +124,7 @@ struct Pass<'a> {
     imports: Vec<Import>,
     import_scopes: Vec<Option<TextRange>>,
     function_bodies: Vec<(usize, TextRange)>,
+    local_names: Vec<LocalNames>,
     bound: FxHashSet<Symbol>,
     used: Vec<(Symbol, usize, TextRange)>,
     bindings: FxHashMap<Symbol, Vec<Binding>>,
@@ -125,6 +136,8 @@ struct Pass<'a> {
     modules: FxHashMap<Symbol, FxHashMap<Symbol, Value>>,
     deferred: Vec<Deferred<'a>>,
     functions: FxHashMap<Symbol, Vec<Function>>,
+    /// The program's own classes that derive from nothing but each other, and where each is defined.
+    classes: FxHashMap<Symbol, (usize, TextSize)>,
     /// Names of the functions and classes met so far; the bodies of functions are read last.
     defined: FxHashSet<Symbol>,
     /// Effects of the units.
@@ -162,6 +175,7 @@ impl<'a> Pass<'a> {
             imports: Vec::new(),
             import_scopes: Vec::new(),
             function_bodies: Vec::new(),
+            local_names: Vec::new(),
             bound: FxHashSet::default(),
             used: Vec::new(),
             bindings: FxHashMap::default(),
@@ -170,6 +184,7 @@ impl<'a> Pass<'a> {
             modules: FxHashMap::default(),
             deferred: Vec::new(),
             functions: FxHashMap::default(),
+            classes: FxHashMap::default(),
             defined: FxHashSet::default(),
             effects: units.iter().map(|_| Effects::default()).collect(),
             bodies: Vec::new(),
@@ -209,10 +224,12 @@ impl<'a> Pass<'a> {
         let merged = std::mem::take(&mut self.merged);
         let stars = std::mem::take(&mut self.stars);
         let functions = std::mem::take(&mut self.functions);
+        let classes = std::mem::take(&mut self.classes);
         self.unit = index;
         self.body(unit.body());
         self.read_functions();
         self.functions = functions;
+        self.classes = classes;
         self.stars = stars;
         let exported = std::mem::replace(&mut self.merged, merged);
         self.scopes = scopes;
@@ -242,10 +259,30 @@ impl<'a> Pass<'a> {
         let inner = self.functions.values().flatten().flat_map(|function| &function.calls);
         let called: FxHashSet<Symbol> = outer.chain(inner).map(|call| call.function).collect();
         let returned = self.functions.iter().filter_map(|(name, definitions)| match definitions.as_slice() {
-            [function] if !function.wrapped && called.contains(name) => Some((*name, function.returns??)),
+            [function] if !function.wrapped && called.contains(name) && self.is_bound_once(*name) => {
+                Some((*name, function.returns??))
+            }
             _ => None,
         });
         returned.collect()
+    }
+
+    /// Whether a module-level name is bound at no more than one place, as far as was read.
+    fn is_bound_once(&self, name: Symbol) -> bool {
+        let places = self.bindings.get(&name).map_or(&[] as &[_], Vec::as_slice);
+        places.windows(2).all(|pair| (pair[0].unit, pair[0].at) == (pair[1].unit, pair[1].at))
+    }
+
+    /// The type of an instance of one of the program's own classes, under the name that Python gives it.
+    fn own_type(&mut self, name: Symbol) -> Option<TypeId> {
+        let place = *self.classes.get(&name)?;
+        let bindings = self.bindings.get(&name)?;
+        if !bindings.iter().all(|binding| (binding.unit, binding.at) == place) {
+            return None;
+        }
+        let module = self.units[place.0].module_name().unwrap_or("__main__");
+        let qualified = format!("{module}.{}", self.names.text(name));
+        Some(self.names.type_of(&qualified, Vec::new()))
     }
 
     fn finish(self) -> Analysis {
@@ -260,6 +297,7 @@ impl<'a> Pass<'a> {
             imports,
             import_scopes,
             function_bodies: self.function_bodies,
+            local_names: self.local_names,
             effects: self.effects,
             functions: self.functions,
             bound: self.bound,
@@ -297,6 +335,9 @@ impl<'a> Pass<'a> {
         let scope = self.scopes.target(name);
         self.scopes.set(scope, name, None);
         if scope == 0 {
+            if !self.rereading {
+                self.bindings.entry(name).or_default().push(Binding { unit: self.unit, at, reach: None });
+            }
             self.event(Event { at, access: Access::Bind, location: Location::whole(name), own: false });
         }
     }
@@ -414,9 +455,29 @@ impl<'a> Pass<'a> {
 
     // --- functions -----------------------------------------------------------------------
 
+    fn note_local_names(&mut self, range: TextRange, names: Vec<Symbol>) {
+        if !self.rereading {
+            self.local_names.push(LocalNames { unit: self.unit, range, names });
+        }
+    }
+
+    /// A scope with the type parameters (PEP 695) of a definition; nothing if it has none.
+    fn type_parameters(&mut self, parameters: Option<&ast::TypeParams>) -> Option<Scope> {
+        let mut scope = Scope::new(ScopeKind::Comprehension);
+        for parameter in &parameters?.type_params {
+            let name = self.names.intern(parameter.name());
+            self.bound.insert(name);
+            scope.names.insert(name, Value::UNKNOWN);
+        }
+        Some(scope)
+    }
+
     fn function_body(&mut self, deferred: &Deferred<'a>) {
         let function = deferred.function;
         let mut scope = Scope::new(ScopeKind::Function);
+        if let Some(own) = self.type_parameters(function.type_params.as_deref()) {
+            scope.names = own.names;
+        }
         let mut parameters = Vec::new();
         for parameter in function.parameters.iter() {
             let name = self.names.intern(parameter.name());
@@ -431,6 +492,8 @@ impl<'a> Pass<'a> {
         for name in &scope.globals {
             scope.locals.remove(name);
         }
+        let own = scope.names.keys().chain(&scope.locals).copied().collect();
+        self.note_local_names(function.range, own);
         if deferred.is_method && !parameters.is_empty() {
             // `self` is not passed by the caller.
             parameters.remove(0);

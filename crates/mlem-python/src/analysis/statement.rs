@@ -316,12 +316,20 @@ impl<'a> Pass<'a> {
             if let Some(default) = parameter.default() {
                 self.expression(default);
             }
+        }
+        let type_parameters = self.type_parameters(function.type_params.as_deref());
+        let has_type_parameters = type_parameters.is_some();
+        self.scopes.stack.extend(type_parameters);
+        for parameter in function.parameters.iter() {
             if let Some(annotation) = parameter.annotation() {
                 self.expression(annotation);
             }
         }
         if let Some(returns) = &function.returns {
             self.expression(returns);
+        }
+        if has_type_parameters {
+            self.scopes.stack.pop();
         }
         let name = self.names.intern(&function.name);
         self.bind(name, Value::UNKNOWN, function.name.start(), false);
@@ -341,12 +349,32 @@ impl<'a> Pass<'a> {
         }
         let name = self.names.intern(&class.name);
         self.defined.insert(name);
+        let is_plain = self.is_plain_class(class);
         let outer = self.class.replace(name);
         self.scopes.stack.push(Scope::new(ScopeKind::Class));
         self.body(&class.body);
         self.scopes.stack.pop();
         self.class = outer;
         self.bind(name, Value::UNKNOWN, class.name.start(), false);
+        if is_plain && self.scopes.target(name) == 0 {
+            self.classes.insert(name, (self.unit, class.name.start()));
+        }
+    }
+
+    /// Whether a class has no methods but those written in the program: nothing decorates it, and it
+    /// derives from `object` or from classes that are so themselves.
+    fn is_plain_class(&mut self, class: &ast::StmtClassDef) -> bool {
+        let mut bases = class.bases().iter();
+        class.decorator_list.is_empty()
+            && class.keywords().is_empty()
+            && bases.all(|base| match base {
+                Expr::Name(base) => {
+                    let base = self.names.intern(&base.id);
+                    let own = self.own_type(base).is_some();
+                    own || (self.names.text(base) == "object" && self.scopes.lookup(base).is_none())
+                }
+                _ => false,
+            })
     }
 }
 
