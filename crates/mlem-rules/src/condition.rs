@@ -1,8 +1,8 @@
 //! The `where` conditions of a rule, decided statically where possible and by the live kernel
 //! otherwise.
 
+use mlem_python::Ranged;
 use mlem_python::ast::{Expr, Number};
-use mlem_python::{Ranged, TextRange};
 
 use regex::Regex;
 
@@ -136,15 +136,16 @@ impl Alternative {
                 literal_kind(expr).is_some_and(|found| kind.is_none_or(|wanted| wanted == found))
             }
             Test::Name => matches!(expr, Expr::Name(_)),
-            Test::Regex(regex) => regex.is_match(source(question, unit, expr.range())),
-            Test::Text(text) => source(question, unit, expr.range()) == text,
+            Test::Regex(regex) => regex.is_match(source(question, unit, expr)),
+            Test::Text(text) => source(question, unit, expr) == text,
         };
         if holds == self.negated { Verdict::Refuted } else { Verdict::Proven }
     }
 }
 
-fn source<'a>(question: &Question<'a>, unit: usize, range: TextRange) -> &'a str {
-    &question.program.units()[unit].source()[range]
+/// The text of an expression.
+pub(crate) fn source<'a>(question: &Question<'a>, unit: usize, expr: &Expr) -> &'a str {
+    &question.program.units()[unit].source()[expr.range()]
 }
 
 fn literal_kind(expr: &Expr) -> Option<LiteralKind> {
@@ -176,7 +177,7 @@ pub(crate) fn has_type(question: &Question, unit: usize, expr: &Expr, expected: 
     if is_module(question, unit, expr) {
         return Verdict::Refuted;
     }
-    let text = source(question, unit, expr.range());
+    let text = source(question, unit, expr);
     // The kernel's state is that of the failing unit; elsewhere a name may mean something else.
     let here = question.error.is_none_or(|error| error.unit == unit);
     if let Some(types) = question.types
@@ -195,7 +196,7 @@ pub(crate) fn has_type(question: &Question, unit: usize, expr: &Expr, expected: 
 
 /// Whether an expression is a module that `import` brought (`np`), or something in it
 /// (`np.random`): never a value whose methods are meant.
-fn is_module(question: &Question, unit: usize, expr: &Expr) -> bool {
+pub(crate) fn is_module(question: &Question, unit: usize, expr: &Expr) -> bool {
     let Some(name) = question.program.qualified_name(unit, expr) else {
         return false;
     };

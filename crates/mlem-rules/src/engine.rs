@@ -10,11 +10,13 @@ use crate::catalogue::Catalogue;
 use crate::condition::{Condition, Verdict, has_type};
 use crate::finding::{Finding, Fix};
 use crate::functions::{Context, assignments};
+use crate::guards::Guards;
 use crate::ignore::Ignores;
 use crate::index::Entry;
 use crate::judge::{Judgement, finding, is_confirmed, may_be_meant, undecided};
 use crate::moved::{self, MovedAlias, imported_names};
-use crate::pattern::{Bindings, head, names};
+use crate::pattern::{Bindings, Pattern, head, names};
+use crate::receiver;
 use crate::rule::{Matcher, Rule, version_of};
 use crate::schema::Safety;
 use crate::target::Question;
@@ -64,6 +66,7 @@ impl Catalogue {
             unit: 0,
             parents: Vec::new(),
             defined: defined_names(question.program),
+            guards: Guards::new(question.program, question.target.python()),
             functions: FxHashSet::default(),
             findings: Vec::new(),
         };
@@ -80,7 +83,12 @@ impl Catalogue {
                 checker.findings.extend((function.check)(&context));
             }
         }
+        let guards = checker.guards;
         let mut findings = checker.findings;
+        findings.retain(|found| {
+            let copes = guards.cope(question.program, found.unit, found.range, found.rule.failures());
+            !copes || is_confirmed(question, found.rule, found.unit, found.range)
+        });
         findings.sort_by(|a, b| {
             (a.unit, a.range.start(), a.range.end(), &a.rule.id).cmp(&(
                 b.unit,
@@ -104,22 +112,60 @@ fn member(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Names of the functions and methods that the program defines itself.
+/// Names of the functions, methods and attributes that the program defines itself.
 fn defined_names(program: &Program) -> FxHashSet<&str> {
-    let mut names = FxHashSet::default();
-    let mut bodies: Vec<&[Stmt]> = program.units().iter().map(|unit| unit.body()).collect();
-    while let Some(body) = bodies.pop() {
-        for statement in body {
+    struct Names<'a> {
+        names: FxHashSet<&'a str>,
+        in_class: bool,
+    }
+    impl<'a> Visitor<'a> for Names<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            let outer = self.in_class;
             match statement {
                 Stmt::FunctionDef(function) => {
-                    names.insert(function.name.as_str());
+                    self.names.insert(function.name.as_str());
                 }
-                Stmt::ClassDef(class) => bodies.push(&class.body),
+                Stmt::ClassDef(class) => {
+                    self.in_class = true;
+                    self.names.extend(class.body.iter().filter_map(class_attribute));
+                }
+                // `self.name = …` in a method.
+                Stmt::Assign(assign) if self.in_class => {
+                    self.names.extend(assign.targets.iter().filter_map(own_attribute));
+                }
+                Stmt::AnnAssign(assign) if self.in_class => {
+                    self.names.extend(own_attribute(&assign.target));
+                }
                 _ => {}
             }
+            walk_stmt(self, statement);
+            self.in_class = outer;
         }
+        // Expressions define nothing.
+        fn visit_expr(&mut self, _: &'a Expr) {}
     }
-    names
+    let mut names = Names { names: FxHashSet::default(), in_class: false };
+    for unit in program.units() {
+        unit.body().iter().for_each(|statement| names.visit_stmt(statement));
+    }
+    names.names
+}
+
+/// The attribute that a statement of a class's body makes.
+fn class_attribute(statement: &Stmt) -> Option<&str> {
+    let target = match statement {
+        Stmt::Assign(assign) => assign.targets.first()?,
+        Stmt::AnnAssign(assign) => &*assign.target,
+        _ => return None,
+    };
+    Some(target.as_name_expr()?.id.as_str())
+}
+
+/// `name` of `self.name`.
+fn own_attribute(target: &Expr) -> Option<&str> {
+    let attribute = target.as_attribute_expr()?;
+    let owner = attribute.value.as_name_expr()?;
+    (owner.id.as_str() == "self").then(|| attribute.attr.as_str())
 }
 
 pub(crate) struct Checker<'q> {
@@ -129,10 +175,12 @@ pub(crate) struct Checker<'q> {
     /// Bound names whose import ends in another name (`from numpy import float as f`).
     aliases: FxHashMap<&'q str, &'q str>,
     pub(crate) unit: usize,
-    /// Names of the program's own functions and methods.
+    /// Names of the program's own functions, methods and attributes.
     defined: FxHashSet<&'q str>,
     /// The expressions around the one at hand, outermost first.
     pub(crate) parents: Vec<&'q Expr>,
+    /// Code that copes with what eroded by itself.
+    guards: Guards,
     functions: FxHashSet<usize>,
     findings: Vec<Finding>,
 }
@@ -214,8 +262,7 @@ impl<'q> Checker<'q> {
             if template.as_ref().is_some_and(|t| t.repeats_keyword(&bindings)) {
                 continue;
             }
-            let anchored = pattern.is_anchored();
-            let Some(judgement) = self.judge(rule, conditions, &bindings, anchored, None) else {
+            let Some(judgement) = self.judge(rule, conditions, pattern, &bindings, None) else {
                 continue;
             };
             let fix = match template {
@@ -302,8 +349,7 @@ impl<'q> Checker<'q> {
             if template.as_ref().is_some_and(|t| t.repeats_keyword(&bindings)) {
                 continue;
             }
-            let anchored = pattern.is_anchored();
-            let Some(judgement) = self.judge(rule, conditions, &bindings, anchored, member(expr)) else {
+            let Some(judgement) = self.judge(rule, conditions, pattern, &bindings, member(expr)) else {
                 continue;
             };
             let fix = match template {
@@ -348,7 +394,7 @@ impl<'q> Checker<'q> {
                 None => continue,
             };
             let mut judgement = Judgement::default();
-            if !self.is_called(call, &callables[*callable], &mut judgement)
+            if !self.is_called(rule, call, &callables[*callable], &mut judgement)
                 || !self.keyword_conditions(call, conditions, &mut judgement)
             {
                 continue;
@@ -366,7 +412,13 @@ impl<'q> Checker<'q> {
     }
 
     /// Whether a call is of this callable.
-    fn is_called(&self, call: &'q ExprCall, callable: &Callable, judgement: &mut Judgement) -> bool {
+    fn is_called(
+        &self,
+        rule: &Rule,
+        call: &'q ExprCall,
+        callable: &Callable,
+        judgement: &mut Judgement,
+    ) -> bool {
         match callable {
             Callable::Qualified(qualified) => names(self.program(), self.unit, &call.func, qualified),
             Callable::Method { receiver, .. } => {
@@ -374,12 +426,15 @@ impl<'q> Checker<'q> {
                     return false;
                 };
                 // A function of a module (`np.where`) is no method.
-                let is_function = self.program().qualified_name(self.unit, &call.func).is_some();
-                let value = &attribute.value;
-                !is_function
-                    && (receiver == "*" && !self.defined.contains(attribute.attr.as_str())
-                        || receiver != "*"
-                            && judgement.take(has_type(self.question, self.unit, value, receiver)))
+                if self.program().qualified_name(self.unit, &call.func).is_some() {
+                    return false;
+                }
+                let value = &*attribute.value;
+                if receiver == "*" {
+                    return !self.defined.contains(attribute.attr.as_str())
+                        && judgement.take(receiver::decide(self.question, rule, self.unit, Some(value)));
+                }
+                judgement.take(has_type(self.question, self.unit, value, receiver))
             }
         }
     }
@@ -569,10 +624,11 @@ impl<'q> Checker<'q> {
         &self,
         rule: &Rule,
         conditions: &FxHashMap<String, Condition>,
+        pattern: &Pattern,
         bindings: &Bindings<'q>,
-        anchored: bool,
         member: Option<&str>,
     ) -> Option<Judgement> {
+        let anchored = pattern.is_anchored();
         let mut judgement = Judgement::default();
         let mut decided = false;
         for (name, condition) in conditions {
@@ -587,6 +643,13 @@ impl<'q> Checker<'q> {
                 judgement.undecided = Some(reason.clone());
             }
             if !judgement.take(verdict) {
+                return None;
+            }
+        }
+        let typed = pattern.receiver().is_some_and(|name| conditions.contains_key(name));
+        if !anchored && !typed {
+            let receiver = pattern.receiver().and_then(|name| bindings.expr(name));
+            if !judgement.take(receiver::decide(self.question, rule, self.unit, receiver)) {
                 return None;
             }
         }

@@ -125,7 +125,8 @@ impl<'a> Needs<'a> {
                 let rest = &qualified[need.qualified.len()..];
                 return Reach::Text(format!("{reached}{rest}"));
             }
-            if need.is_taken(self.program) {
+            let meant = if need.reached_by.contains('.') { &need.bound } else { &need.qualified };
+            if need.is_taken(self.program) || self.program.is_overridden(self.unit, at, &need.bound, meant) {
                 taken = Some(&need.bound);
                 continue;
             }

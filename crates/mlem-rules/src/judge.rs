@@ -59,6 +59,12 @@ pub(crate) fn is_confirmed(question: &Question, rule: &Rule, unit: usize, range:
     start <= last && end >= first
 }
 
+/// Whether a fix would edit a source with a syntax error. What the parser recovered of one may begin
+/// and end elsewhere than its author meant.
+fn touches_broken(question: &Question, fix: &Fix) -> bool {
+    fix.edits.iter().any(|(unit, _)| question.program.units()[*unit].error_count() > 0)
+}
+
 /// Builds a finding from what is known about it.
 pub(crate) fn finding(
     question: &Question,
@@ -84,6 +90,9 @@ pub(crate) fn finding(
         Proof::Proven
     };
     let (fix, blocked) = match fix {
+        Ok(Some(fix)) if touches_broken(question, &fix) => {
+            (None, Some("the code has a syntax error".to_string()))
+        }
         Ok(fix) => (fix, None),
         Err(reason) => (None, Some(reason)),
     };

@@ -107,6 +107,14 @@ pub(crate) fn head(expr: &Expr) -> Option<&Expr> {
     }
 }
 
+/// The metavariable that an expression of a pattern begins with and takes an attribute of.
+fn receiver(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Attribute(attribute) => metavariable(&attribute.value).or_else(|| receiver(&attribute.value)),
+        other => receiver(head(other)?),
+    }
+}
+
 /// A parsed pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -115,6 +123,8 @@ pub(crate) struct Pattern {
     dotted: FxHashMap<TextRange, String>,
     /// The dotted name, if the pattern is nothing else.
     bare: Option<String>,
+    /// The metavariable that the pattern begins with: the value its names are looked up on.
+    receiver: Option<String>,
     /// Matches a whole statement rather than an expression.
     pub(crate) statement: bool,
 }
@@ -157,7 +167,8 @@ impl Pattern {
             [Stmt::Expr(statement)] => names.0.get(&statement.value.range()).cloned(),
             _ => None,
         };
-        let pattern = Pattern { unit, dotted: names.0, bare, statement };
+        let mut pattern = Pattern { unit, dotted: names.0, bare, receiver: None, statement };
+        pattern.receiver = pattern.key().and_then(receiver).map(str::to_string);
         if pattern.key().is_none_or(|key| metavariable(key).is_some()) {
             return Err(format!("`{text}` matches everything"));
         }
@@ -196,6 +207,28 @@ impl Pattern {
     /// The dotted name, if the pattern is nothing else.
     pub(crate) fn bare(&self) -> Option<&str> {
         self.bare.as_deref()
+    }
+
+    /// Whether the pattern is a builtin, or a call of one.
+    pub(crate) fn is_builtin(&self) -> bool {
+        let is_name = |expr: &Expr| {
+            self.dotted.get(&expr.range()).is_some_and(|name| !name.contains('.')) && expr.is_name_expr()
+        };
+        match self.key() {
+            Some(Expr::Call(call)) => is_name(&call.func),
+            Some(other) => is_name(other),
+            None => false,
+        }
+    }
+
+    /// Whether the pattern is an item of something: `rcParams['text.latex.unicode']`.
+    pub(crate) fn is_subscript(&self) -> bool {
+        self.key().is_some_and(Expr::is_subscript_expr)
+    }
+
+    /// The metavariable that the pattern begins with: `frame` of `$frame.as_matrix()`.
+    pub(crate) fn receiver(&self) -> Option<&str> {
+        self.receiver.as_deref()
     }
 
     /// The metavariables the pattern binds.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::call::{Arguments, Callable};
 use crate::condition::Condition;
 use crate::functions::{self, FunctionRule};
+use crate::guards::Failure;
 use crate::imports::Need;
 use crate::moved::Move;
 use crate::pattern::Pattern;
@@ -113,6 +114,26 @@ impl Rule {
     /// Whether the target's version lies in the rule's window.
     pub fn applies_to(&self, target: &dyn Target) -> bool {
         version_of(target, &self.library).is_some_and(|version| self.is_about(&version))
+    }
+
+    /// How what the rule is about may fail.
+    pub(crate) fn failures(&self) -> &'static [Failure] {
+        match &self.matcher {
+            Matcher::Patterns { patterns, .. }
+                if patterns.iter().all(|(pattern, _)| pattern.is_builtin()) =>
+            {
+                &[Failure::Name]
+            }
+            Matcher::Patterns { patterns, .. }
+                if patterns.iter().all(|(pattern, _)| pattern.is_subscript()) =>
+            {
+                &[Failure::Key, Failure::Attribute]
+            }
+            Matcher::Moved { .. } => &[Failure::Attribute, Failure::Import],
+            Matcher::Call { .. } => &[Failure::Argument],
+            _ if self.kind == Kind::Argument => &[Failure::Argument],
+            _ => &[Failure::Attribute],
+        }
     }
 
     /// Whether a version of the rule's library lies in its window.

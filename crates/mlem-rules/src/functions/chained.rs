@@ -21,7 +21,8 @@ pub(crate) const TRIGGERS: &[&str] = &["pandas"];
 /// Attributes of a frame that are not columns.
 const NOT_COLUMNS: &[&str] = &[
     "loc", "iloc", "ix", "at", "iat", "values", "columns", "index", "T", "shape", "size", "dtypes", "str",
-    "dt", "cat", "plot", "array", "axes", "flat", "data",
+    "dt", "cat", "plot", "array", "axes", "flat", "data", "attrs", "flags", "style", "sparse", "empty",
+    "ndim",
 ];
 
 /// A column taken out of a frame.
@@ -29,8 +30,18 @@ struct Column<'a> {
     frame: &'a Expr,
     /// Source of the key: `'Age'`.
     key: String,
+    /// The key is a name, which may as well hold a mask or a list of columns.
+    named_by: Option<&'a Expr>,
     /// `frame.Age` rather than `frame['Age']`.
     by_attribute: bool,
+}
+
+impl Column<'_> {
+    /// Whether the key is known to hold a mask or a list, which takes a copy out of the frame.
+    fn is_selection(&self, question: &Question, unit: usize) -> bool {
+        let key = self.named_by.and_then(|key| question.program.type_of(unit, key));
+        !matches!(key, None | Some("str" | "int"))
+    }
 }
 
 fn column<'a>(source: &str, expr: &'a Expr) -> Option<Column<'a>> {
@@ -42,11 +53,13 @@ fn column<'a>(source: &str, expr: &'a Expr) -> Option<Column<'a>> {
             (is_key && !is_indexer).then(|| Column {
                 frame: &subscript.value,
                 key: source[subscript.slice.range()].to_string(),
+                named_by: subscript.slice.is_name_expr().then_some(&*subscript.slice),
                 by_attribute: false,
             })
         }
         Expr::Attribute(attribute) if !NOT_COLUMNS.contains(&attribute.attr.as_str()) => {
-            Some(Column { frame: &attribute.value, key: format!("'{}'", attribute.attr), by_attribute: true })
+            let key = format!("'{}'", attribute.attr);
+            Some(Column { frame: &attribute.value, key, named_by: None, by_attribute: true })
         }
         _ => None,
     }
@@ -77,6 +90,11 @@ pub(crate) fn check_assignment(context: &Context) -> Vec<Finding> {
         let Some(column) = column(source, taken) else {
             return;
         };
+        // `df[mask]['c'] = v` never changed the frame, but a copy of some of its rows.
+        let is_label = indexer.is_none() && outer.slice.is_string_literal_expr();
+        if column.is_selection(question, unit) || (is_label && column.named_by.is_some()) {
+            return;
+        }
         let verdict = has_type(question, unit, column.frame, FRAME);
         if verdict == Verdict::Refuted {
             return;
@@ -192,6 +210,7 @@ pub(crate) fn check_inplace(context: &Context) -> Vec<Finding> {
         // Writing the result back is the same for any container with a literal key, but an
         // attribute is a column only on a frame.
         let (target, frame) = match column(source, method) {
+            Some(column) if column.is_selection(question, unit) => return,
             Some(column) => {
                 let frame = &source[column.frame.range()];
                 let target = format!("{frame}[{}]", column.key);
