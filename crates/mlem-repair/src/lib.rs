@@ -19,6 +19,7 @@ pub mod paths;
 mod propose;
 mod record;
 pub mod relocate;
+mod repeated;
 pub mod report;
 pub mod results;
 mod run;

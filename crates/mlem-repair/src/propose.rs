@@ -19,7 +19,7 @@ use crate::report::EditSource;
 use crate::session::{Cause, Failure, Session};
 use crate::sources::Sources;
 use crate::wanted::Wanted;
-use crate::{sizes, tpu};
+use crate::{repeated, sizes, tpu};
 
 /// One thing to try.
 #[derive(Debug, Clone)]
@@ -139,6 +139,11 @@ pub(crate) async fn proposals(
         if let Some((edits, reason)) = sizes::reshape(&program.units()[unit], lines, &exception.evalue) {
             found.push(Proposal::edits(vec![(*piece, edits)], EditSource::Environment, exception, reason));
         }
+        if exception.evalue.starts_with("keyword argument repeated")
+            && let Some(repeated) = repeated::keep_last(&program.units()[unit], *line)
+        {
+            found.push(last_argument(*piece, repeated, exception));
+        }
         if let Some(probe) = knowledge.probe.as_deref_mut() {
             found.extend(where_now(probe, &program, unit, *piece, exception));
         }
@@ -174,6 +179,19 @@ pub(crate) async fn proposals(
         })
     });
     found
+}
+
+/// Of an argument that is given twice the last stays.
+fn last_argument(piece: usize, repeated: repeated::Repeated, exception: &Exception) -> Proposal {
+    let names = repeated.names.join("`, `");
+    let reason = if repeated.is_same {
+        format!("`{names}` is given twice with the same value")
+    } else {
+        format!("`{names}` is given twice; no Python runs that, and the last value is taken")
+    };
+    let edits = vec![(piece, repeated.edits)];
+    let proposal = Proposal::edits(edits, EditSource::Environment, exception, reason);
+    if repeated.is_same { proposal } else { Proposal { safety: "unsafe", ..proposal } }
 }
 
 /// The last thing to try on a failing import: the rest of its cell goes first.

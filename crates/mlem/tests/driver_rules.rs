@@ -204,3 +204,13 @@ fn kaggles_buckets_and_tpus_give_way_to_folders_and_the_default_strategy() {
     assert_eq!(source(&place, "old.ipynb", 2), "strategy = tf.distribute.get_strategy()\nprint(strategy)");
     assert_eq!(source(&place, "old.ipynb", 3), "path = 'input/flowers'\nprint(open(path + '/a.txt').read())");
 }
+
+#[test]
+fn of_a_repeated_argument_the_last_stays_and_is_called_unsafe() {
+    let place = Place::new();
+    place.notebook("old.ipynb", &["def f(a, b):\n    return a + b\nprint(f(a=1, b=2, a=3))"]);
+    let (ran, report) = modernize(&place, "old.ipynb", &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(source(&place, "old.ipynb", 0), "def f(a, b):\n    return a + b\nprint(f(b=2, a=3))");
+    assert_eq!(report["edits"][0]["safety"], "unsafe", "{report:#}");
+}
