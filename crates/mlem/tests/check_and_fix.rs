@@ -206,3 +206,19 @@ fn records_of_fixes_hold_whole_lines() {
     );
     assert_eq!(edits[1]["after"], "z = float(2)", "the last line of a cell has no line feed");
 }
+
+#[test]
+fn positions_in_a_folders_list_are_found_and_sorted_only_when_asked() {
+    let place = Place::new();
+    let cell = "import os\nnames = os.listdir('.')\nprint(names[0], len(os.listdir('..')))";
+    place.notebook("old.ipynb", &[cell]);
+    let source = || place.json("old.ipynb")["cells"][0]["source"].as_str().unwrap().to_owned();
+    let ran = place.mlem(&["check", "old.ipynb", "--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(report["findings"][0]["safety"], "unsafe");
+    place.mlem(&["fix", "old.ipynb"]);
+    assert_eq!(source(), cell);
+    place.mlem(&["fix", "old.ipynb", "--unsafe"]);
+    assert_eq!(source(), cell.replace("os.listdir('.')", "sorted(os.listdir('.'))"));
+}

@@ -9,6 +9,7 @@ mod ix;
 mod keras_accuracy;
 mod keras_files;
 mod lightgbm;
+mod listing;
 mod splitters;
 mod spread;
 mod walk;
@@ -54,6 +55,7 @@ const FUNCTIONS: &[FunctionRule] = &[
     FunctionRule { name: "ix", triggers: ix::TRIGGERS, check: ix::check },
     FunctionRule { name: "keras_accuracy", triggers: keras_accuracy::TRIGGERS, check: keras_accuracy::check },
     FunctionRule { name: "keras_file_names", triggers: keras_files::TRIGGERS, check: keras_files::check },
+    FunctionRule { name: "listing_order", triggers: listing::TRIGGERS, check: listing::check },
     FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
     FunctionRule { name: "arrow_in_three_dimensions", triggers: arrow::TRIGGERS, check: arrow::check },
     FunctionRule { name: "normed_in_dict", triggers: spread::TRIGGERS, check: spread::check },
