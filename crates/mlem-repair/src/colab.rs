@@ -2,7 +2,9 @@
 //! and what was uploaded lies in the data folder.
 
 use mlem_python::ast::{Expr, Stmt};
-use mlem_python::{Edit, Program, Ranged, TextRange};
+use mlem_python::{Edit, Program, Ranged};
+
+use crate::comment::comment_out;
 
 /// Edits by unit that take `google.colab` out of `program`, with what each is for. Uploads are read from `data`, as a
 /// notebook would write that folder; without it they are left for the run to fail on.
@@ -57,18 +59,6 @@ fn is_colab_call(program: &Program, unit: usize, statement: &Stmt) -> bool {
 fn called<'p>(program: &'p Program, unit: usize, value: &Expr) -> Option<&'p str> {
     let Expr::Call(call) = value else { return None };
     program.qualified_name(unit, &call.func)
-}
-
-/// `# ` before each line of a statement that has its lines to itself.
-fn comment_out(source: &str, range: TextRange) -> Option<Edit> {
-    let (start, end) = (range.start().to_usize(), range.end().to_usize());
-    let alone = source[..start].ends_with('\n') || start == 0;
-    let rest = source[end..].split('\n').next().unwrap_or_default().trim();
-    if !alone || !(rest.is_empty() || rest.starts_with('#')) {
-        return None;
-    }
-    let text: Vec<String> = source[start..end].split('\n').map(|line| format!("# {line}")).collect();
-    Some(Edit::replacement(range, text.join("\n")))
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 use mlem_python::ast::Stmt;
 use mlem_python::{Edit, Import, Program, Ranged, TextRange, Unit};
 
+use crate::comment::comment_out;
+
 /// The edit that takes a failing import out, when nothing that it binds is used: the statement becomes a
 /// comment, or loses only the name that is to blame. `None` when it is used or binds names unseen (a star).
 pub(crate) fn prune_unused(
@@ -22,7 +24,7 @@ pub(crate) fn prune_unused(
     let names: Vec<&str> = blamed.iter().map(|import| import.qualified.as_str()).collect();
     let reason = format!("`{}` cannot be imported and is not used", names.join("`, `"));
     if blamed.len() == statement.len() {
-        return Some((comment_out(source, blamed[0].range)?, reason));
+        return Some((comment_out(source.source(), blamed[0].range)?, reason));
     }
     let [only] = blamed[..] else { return None };
     Some((without_alias(source, &statement, only), reason))
@@ -162,35 +164,6 @@ fn last(qualified: &str) -> &str {
 fn covers(unit: &Unit, range: TextRange, line: usize) -> bool {
     let (first, last) = unit.lines(range);
     (first..=last).contains(&line)
-}
-
-/// Puts `# ` before each line of a statement that has its lines to itself; inside a block `pass` takes its place.
-fn comment_out(unit: &Unit, range: TextRange) -> Option<Edit> {
-    let source = unit.source();
-    let (start, end) = (range.start().to_usize(), range.end().to_usize());
-    let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
-    let indent = &source[line_start..start];
-    let rest = source[end..].split('\n').next().unwrap_or_default().trim();
-    if !indent.trim().is_empty() || !(rest.is_empty() || rest.starts_with('#')) {
-        return None;
-    }
-    let mut text = source[start..end]
-        .split('\n')
-        .enumerate()
-        .map(
-            |(number, line)| {
-                if number == 0 { format!("# {line}") } else { format!("{indent}# {}", line.trim_start()) }
-            },
-        )
-        .collect::<Vec<_>>()
-        .join("\n");
-    if !indent.is_empty() {
-        text = format!("pass  {text}");
-        if text.contains('\n') {
-            return None;
-        }
-    }
-    Some(Edit { range, text })
 }
 
 /// The edit that takes one name out of a statement that brings several.

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod colab;
+mod comment;
 mod dead_ends;
 pub mod diagnose;
 mod imports;
@@ -27,6 +28,7 @@ pub mod scratch;
 mod session;
 mod sizes;
 pub mod sources;
+mod stand_ins;
 pub mod statics;
 mod submission;
 mod swallowed;

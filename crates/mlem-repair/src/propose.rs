@@ -19,7 +19,7 @@ use crate::report::EditSource;
 use crate::session::{Cause, Failure, Session};
 use crate::sources::Sources;
 use crate::wanted::Wanted;
-use crate::{repeated, sizes, tpu};
+use crate::{repeated, sizes, stand_ins, tpu};
 
 /// One thing to try.
 #[derive(Debug, Clone)]
@@ -159,6 +159,7 @@ pub(crate) async fn proposals(
             ));
         }
     }
+    found.extend(stand_in(knowledge.environment, sources, exception));
     let data = data_path(knowledge.files, sources, &places, exception).or_else(|| {
         // What the notebook itself unpacked lies in its working folder, in other folders than it thinks.
         let root = paths::Root { folder: session.scratch().folder(), written: ".".into() };
@@ -558,6 +559,19 @@ fn missing_distribution(environment: &Environment, exception: &Exception) -> Opt
         evidence: exception.signature(),
         safety: "safe-with-evidence",
     })
+}
+
+/// What stands in for a module that is not there.
+fn stand_in(environment: &Environment, sources: &Sources, exception: &Exception) -> Option<Proposal> {
+    let module = &NO_MODULE.captures(&exception.evalue)?[1];
+    let row = stand_ins::of(module.split('.').next().unwrap_or(module))?;
+    let install = row.installs(environment)?;
+    let edits = row.edits(&sources.program());
+    if edits.is_empty() {
+        return None;
+    }
+    let proposal = Proposal::edits(edits, EditSource::Environment, exception, row.reason());
+    Some(Proposal { install, evidence: format!("{}; {}", exception.signature(), row.source), ..proposal })
 }
 
 #[cfg(test)]

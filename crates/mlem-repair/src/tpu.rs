@@ -6,7 +6,9 @@
 
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
 use mlem_python::ast::{Expr, ExprCall, Stmt};
-use mlem_python::{Edit, Program, Ranged, TextRange};
+use mlem_python::{Edit, Program, Ranged};
+
+use crate::comment::comment_out;
 
 /// The edits by unit that let a notebook run without the TPU that `unit` asks for at `line`, where no handler of its
 /// own catches that there is none.
@@ -121,20 +123,6 @@ fn ends_with(program: &Program, unit: usize, func: &Expr, last: &str) -> bool {
         _ => false,
     };
     written || program.qualified_name(unit, func).is_some_and(|name| name.rsplit('.').next() == Some(last))
-}
-
-/// `# ` before a statement that has its line to itself; in a block `pass` takes its place.
-fn comment_out(source: &str, range: TextRange) -> Option<Edit> {
-    let (start, end) = (range.start().to_usize(), range.end().to_usize());
-    let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
-    let indent = &source[line_start..start];
-    let behind = source[end..].split('\n').next().unwrap_or_default().trim();
-    if !indent.trim().is_empty() || !(behind.is_empty() || behind.starts_with('#')) {
-        return None;
-    }
-    let text = source[start..end].replace('\n', &format!("\n{indent}# "));
-    let mark = if indent.is_empty() { "# " } else { "pass  # " };
-    Some(Edit::replacement(range, format!("{mark}{text}")))
 }
 
 /// The edits by unit that read Kaggle's data sets from folders instead of from their buckets. `folder` tells where a

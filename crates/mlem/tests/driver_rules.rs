@@ -214,3 +214,23 @@ fn of_a_repeated_argument_the_last_stays_and_is_called_unsafe() {
     assert_eq!(source(&place, "old.ipynb", 0), "def f(a, b):\n    return a + b\nprint(f(b=2, a=3))");
     assert_eq!(report["edits"][0]["safety"], "unsafe", "{report:#}");
 }
+
+#[test]
+fn a_stand_in_takes_the_place_of_a_module_that_cannot_be_had() {
+    let place = Place::new();
+    place.notebook(
+        "old.ipynb",
+        &[
+            "from pandarallel import pandarallel\npandarallel.initialize()",
+            "class Series:\n    def apply(self, f):\n        return f(2)\nprint(Series().parallel_apply(lambda x: x + 1))",
+        ],
+    );
+    let (ran, report) = modernize(&place, "old.ipynb", &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(
+        source(&place, "old.ipynb", 0),
+        "# from pandarallel import pandarallel\n# pandarallel.initialize()"
+    );
+    assert!(source(&place, "old.ipynb", 1).ends_with("Series().apply(lambda x: x + 1))"));
+    assert!(report["edits"][0]["reason"].as_str().unwrap().contains("in one process"), "{report:#}");
+}
