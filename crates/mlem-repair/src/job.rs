@@ -21,8 +21,8 @@ use crate::modules;
 use crate::paths::{self, FileIndex, Root};
 use crate::record::Recorder;
 use crate::report::{
-    CellsExecuted, DeadEndRecord, EditRecord, ErrorRecord, NotRunRecord, OutputRecord, REPORT_SCHEMA, Report,
-    Seconds,
+    CellsExecuted, DeadEndRecord, EditRecord, ErrorRecord, NotRunRecord, OutputRecord, PreventedRecord,
+    REPORT_SCHEMA, Report, Seconds,
 };
 use crate::scratch::{Scratch, tree_root};
 use crate::session::{Cause, Failure, SessionError, SessionOptions};
@@ -225,6 +225,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     for note in job.notes.iter().chain(&static_fixes.left_alone) {
         (job.progress)(Event::Note(note.clone()));
     }
+    let prevented_errors = static_fixes.prevented;
     let mut edits = static_fixes.edits;
     edits.extend(installs);
     edits.append(&mut replayed);
@@ -269,10 +270,11 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     if let Some(error) = repair.recorder.refused() {
         return Err(error.into());
     }
-    let context = Context { name: &job.notebook.display().to_string(), shown: &shown };
+    let context =
+        Context { name: &job.notebook.display().to_string(), shown: &shown, prevented: prevented_errors };
     let reference = Notebook::read(job.notebook)?;
     let mut finished =
-        conclude(repair, ending, notebook, reference, &context, static_fixes.left_alone, job.notes).await;
+        conclude(repair, ending, notebook, reference, context, static_fixes.left_alone, job.notes).await;
     finished.root = root;
     finished.report.seconds.total = job.started.elapsed().as_secs_f64();
     Ok(finished)
@@ -380,6 +382,7 @@ fn replay(
 struct Context<'a> {
     name: &'a str,
     shown: &'a str,
+    prevented: Vec<PreventedRecord>,
 }
 
 async fn conclude(
@@ -387,7 +390,7 @@ async fn conclude(
     ending: Ending,
     mut notebook: Notebook,
     reference: Notebook,
-    context: &Context<'_>,
+    context: Context<'_>,
     left_alone: Vec<String>,
     mut notes: Vec<String>,
 ) -> Modernized {
@@ -454,6 +457,7 @@ async fn conclude(
             .as_ref()
             .map(|failure| error_record(failure, sources, context.shown)),
         remaining_error: remaining,
+        prevented_errors: context.prevented,
         dead_ends,
         not_run,
         outputs,

@@ -64,6 +64,23 @@ pub struct ErrorRecord {
     pub evalue: String,
 }
 
+/// An error that a static fix prevented: it was fixed before anything ran, so nobody saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreventedRecord {
+    /// The notebook or module, relative to the tree's root.
+    pub path: String,
+    /// Index among all cells from 0; `None` for a `.py` file.
+    pub cell: Option<usize>,
+    /// Line from 1, in the text that the fix was applied to.
+    pub line: usize,
+    /// The rule's id.
+    pub rule: String,
+    /// A regular expression for the `ExceptionName: message` that the old form raises, where the rule has one.
+    pub error: Option<String>,
+    /// What eroded, in a sentence.
+    pub summary: String,
+}
+
 /// A failure that nothing helps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadEndRecord {
@@ -161,8 +178,10 @@ pub struct Report {
     pub cells_executed: CellsExecuted,
     /// Wall times.
     pub seconds: Seconds,
-    /// The first error of the notebook as it was, where it was seen live; static fixes may have prevented it.
+    /// The first error that the repair met live; see `prevented_errors` for those before it.
     pub first_error_before: Option<ErrorRecord>,
+    /// Errors that static fixes prevented, cell by cell.
+    pub prevented_errors: Vec<PreventedRecord>,
     /// The error that is left: that of the first dead end.
     pub remaining_error: Option<ErrorRecord>,
     /// Every failure that nothing helps, in the order of the cells.
@@ -194,6 +213,7 @@ impl Report {
         writeln!(page, "| | |\n|---|---|")?;
         writeln!(page, "| Python | {} |", self.python)?;
         writeln!(page, "| changes | {} |", self.edits.len())?;
+        writeln!(page, "| errors prevented before anything ran | {} |", self.prevented_errors.len())?;
         writeln!(page, "| attempts | {} |", self.attempts.len())?;
         writeln!(
             page,

@@ -4,9 +4,11 @@ use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
 use mlem_python::ast::{Expr, Operator, Stmt};
 use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_program, lift_python2};
 use mlem_rules::checks::PYTHON2;
-use mlem_rules::{Finding, Ignores, Pins, Proof, Question, Safety, fix_until_stable, one_a_place};
+use mlem_rules::{
+    Demonstration, Finding, Ignores, Pins, Proof, Question, Rule, Safety, fix_until_stable, one_a_place,
+};
 
-use crate::report::{EditRecord, EditSource};
+use crate::report::{EditRecord, EditSource, PreventedRecord};
 use crate::sources::{LineChange, Place, Sources};
 use crate::wanted::Wanted;
 
@@ -24,6 +26,8 @@ pub enum Permission {
 pub struct StaticFixes {
     /// What was changed, in order.
     pub edits: Vec<EditRecord>,
+    /// The errors that these changes prevented, in the order of the cells.
+    pub prevented: Vec<PreventedRecord>,
     /// What could not be changed, in words; for findings of rules see [`remaining`].
     pub left_alone: Vec<String>,
 }
@@ -49,6 +53,8 @@ pub fn fix(
     for module in modules {
         fix_program(sources, Some(module), notebook, wanted, target, permission, &mut fixes);
     }
+    // Cells before modules, which are imported by one of them.
+    fixes.prevented.sort_by_key(|each| (each.cell.is_none(), each.cell, each.path.clone(), each.line));
     fixes
 }
 
@@ -147,14 +153,28 @@ fn lift(sources: &mut Sources, notebook: &str, wanted: &Wanted, target: &Pins, f
             continue;
         }
         match sources.apply(piece, &edits) {
-            Ok(change) => fixes.edits.push(record(
-                (path, cell),
-                change,
-                Some(PYTHON2.id.into()),
-                "tokens that Python 3 does not have".into(),
-                Safety::Safe.as_str(),
-                "Python 2 syntax was written in Python 3's".into(),
-            )),
+            Ok(change) => {
+                // The compiler looks at a cell as a whole: one error, wherever its tokens stand. Of code that is legal
+                // in both languages it sees none.
+                if own {
+                    fixes.prevented.push(PreventedRecord {
+                        path: path.clone(),
+                        cell,
+                        line: change.lines.0,
+                        rule: PYTHON2.id.to_owned(),
+                        error: Some("^(SyntaxError|TabError|IndentationError): ".into()),
+                        summary: "Python 2 syntax".into(),
+                    });
+                }
+                fixes.edits.push(record(
+                    (path, cell),
+                    change,
+                    Some(PYTHON2.id.into()),
+                    "tokens that Python 3 does not have".into(),
+                    Safety::Safe.as_str(),
+                    "Python 2 syntax was written in Python 3's".into(),
+                ));
+            }
             Err(error) => fixes.left_alone.push(format!("{place}: Python 2 lift refused: {error}")),
         }
     }
@@ -320,6 +340,12 @@ fn fix_program(
         sources.set(base + unit, fixed.program.units()[*unit].source().to_owned());
     }
     for applied in fixed.applied {
+        let (path, cell) = record_place(sources, base + applied.unit, notebook);
+        if let Some(prevented) = prevented(applied.rule, path, cell, applied.lines.0)
+            && !fixes.prevented.contains(&prevented)
+        {
+            fixes.prevented.push(prevented);
+        }
         let change = LineChange { lines: applied.lines, before: applied.before, after: applied.after };
         fixes.edits.push(record(
             record_place(sources, base + applied.unit, notebook),
@@ -330,6 +356,23 @@ fn fix_program(
             applied.message,
         ));
     }
+}
+
+/// The error that the old form of a rule raises; `None` of a rule about a warning or another result.
+fn prevented(rule: &Rule, path: String, cell: Option<usize>, line: usize) -> Option<PreventedRecord> {
+    let raises = match rule.proof {
+        Demonstration::Fails => true,
+        Demonstration::NotRun(_) => rule.evidence.is_some(),
+        Demonstration::Differs | Demonstration::Warns => false,
+    };
+    raises.then(|| PreventedRecord {
+        path,
+        cell,
+        line,
+        rule: rule.id.clone(),
+        error: rule.evidence.clone(),
+        summary: rule.summary.clone(),
+    })
 }
 
 /// Findings that `sources` still holds, in words.

@@ -160,6 +160,24 @@ fn a_python_2_notebook_comes_back_with_its_numbers() {
     assert_eq!(report["verdict"], "equivalent", "{report:#}");
     assert_eq!(report["cells_executed"]["proof"], 2);
     assert!(report["edits"].as_array().unwrap().iter().all(|edit| edit["source"] == "rule"));
+    assert_eq!(report["first_error_before"], Value::Null);
+    let prevented: Vec<(&Value, &Value, &Value)> = report["prevented_errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| (&error["cell"], &error["line"], &error["rule"]))
+        .collect();
+    assert_eq!(
+        prevented,
+        [
+            (&json!(0), &json!(2), &json!("PY001")),
+            (&json!(0), &json!(4), &json!("PY2")),
+            (&json!(1), &json!(2), &json!("PY016")),
+            (&json!(1), &json!(3), &json!("PY2")),
+        ],
+        "{report:#}"
+    );
+    assert!(report["prevented_errors"][0]["error"].as_str().unwrap().contains("xrange"));
     let page = fs::read_to_string(place.path("old.mlem/report.md")).unwrap();
     assert!(page.contains("**equivalent**"), "{page}");
     let diff = fs::read_to_string(place.path("old.mlem/changes.diff")).unwrap();
