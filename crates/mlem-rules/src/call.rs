@@ -321,7 +321,7 @@ pub(crate) struct ItemList<'a> {
 }
 
 impl<'a> ItemList<'a> {
-    fn new(source: &'a str, whole: TextRange, mut ranges: Vec<TextRange>) -> Self {
+    pub(crate) fn new(source: &'a str, whole: TextRange, mut ranges: Vec<TextRange>) -> Self {
         ranges.sort_by_key(|range| range.start());
         ItemList { source, whole, ranges, removed: Vec::new(), appended: Vec::new(), edits: Vec::new() }
     }

@@ -232,7 +232,10 @@ impl<'q> Checker<'q> {
 
     fn statement(&mut self, statement: &'q Stmt, is_alone: bool) {
         match statement {
-            Stmt::Import(_) | Stmt::ImportFrom(_) => self.import(statement),
+            Stmt::Import(_) | Stmt::ImportFrom(_) => {
+                self.import(statement);
+                self.unused_import(statement, is_alone);
+            }
             Stmt::Expr(expression) => {
                 self.try_statement(statement, &expression.value, is_alone);
             }
@@ -518,6 +521,51 @@ impl<'q> Checker<'q> {
             let message = format!("`{}` is `{}` now", step.old, step.new);
             let fix = edits.map(|edits| Some(Fix { edits }));
             self.report_as(rule, expr.range(), judgement, fix, Some(message));
+        }
+    }
+
+    /// A name that a rule says cannot be imported any more, and that nothing uses (any longer, since
+    /// the rule rewrote its uses), leaves the import statement.
+    fn unused_import(&mut self, statement: &'q Stmt, is_alone: bool) {
+        let Stmt::ImportFrom(from) = statement else {
+            return;
+        };
+        let is_cell = self.program().units()[self.unit].is_cell();
+        let Some(module) = from.module.as_ref().filter(|_| from.level == 0 && is_cell) else {
+            return;
+        };
+        let mut removed = Vec::new();
+        let mut by = None;
+        for alias in &from.names {
+            let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+            if self.program().is_name_used(bound, (self.unit, alias.range)) {
+                continue;
+            }
+            let name = alias.name.as_str();
+            let message = format!("cannot import name '{name}' from '{module}'");
+            let rules = self.catalogue.index.gone.get(&format!("{module}.{name}"));
+            let rule = rules.into_iter().flatten().find(|rule| {
+                self.applicable[**rule] && self.catalogue.rules()[**rule].is_evidence("ImportError", &message)
+            });
+            if let Some(rule) = rule {
+                by.get_or_insert(*rule);
+                removed.push(alias);
+            }
+        }
+        let Some(rule) = by.map(|at| &self.catalogue.rules()[at]) else {
+            return;
+        };
+        if self.is_guarded(statement) && !is_confirmed(self.question, rule, self.unit, statement.range()) {
+            return;
+        }
+        let edits = moved::remove_names(self.source(), from, &removed, is_alone);
+        let fix = Fix { edits: edits.into_iter().map(|edit| (self.unit, edit)).collect() };
+        let names: Vec<String> = removed.iter().map(|alias| format!("`{}`", alias.name)).collect();
+        let message = format!("{} cannot be imported any more, and nothing uses it", names.join(", "));
+        self.report_as(rule, statement.range(), Judgement::default(), Ok(Some(fix)), Some(message));
+        if let Some(found) = self.findings.last_mut() {
+            // Nothing is lost with a name that nobody uses.
+            found.safety = Safety::Safe;
         }
     }
 

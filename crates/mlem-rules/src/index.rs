@@ -42,6 +42,8 @@ pub(crate) struct Index {
     pub(crate) texts: FxHashMap<String, Vec<(usize, usize)>>,
     /// Names that are gone or renamed, by their full name: the rule and the new name in full.
     pub(crate) bare: FxHashMap<String, Vec<(usize, Option<String>)>>,
+    /// Functions and classes that are called something else now, or are gone, by their full name.
+    pub(crate) gone: FxHashMap<String, Vec<usize>>,
     /// Moves by the old name in full, for imports.
     pub(crate) moves: FxHashMap<String, Vec<(usize, usize)>>,
 }
@@ -65,7 +67,13 @@ impl Index {
                             && full.contains('.')
                         {
                             let new = new.flatten().map(|new| in_full(&new));
+                            if new.is_none() {
+                                index.gone.entry(full.to_string()).or_default().push(at);
+                            }
                             index.bare.entry(full.to_string()).or_default().push((at, new));
+                        }
+                        if let Some(called) = pattern.called() {
+                            index.gone.entry(called).or_default().push(at);
                         }
                         index.add_pattern(pattern, (at, p));
                     }
@@ -77,6 +85,11 @@ impl Index {
                             (callable, rule.kind, arguments.changes_something())
                         {
                             index.bare.entry(full.clone()).or_default().push((at, None));
+                        }
+                        if let Callable::Qualified(full) = callable
+                            && (arguments.callee.is_some() || !arguments.changes_something())
+                        {
+                            index.gone.entry(full.clone()).or_default().push(at);
                         }
                         index.entry(callable.last_segment()).callables.push((at, c));
                     }

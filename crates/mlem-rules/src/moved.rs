@@ -5,7 +5,9 @@
 use mlem_python::ast::{Alias, Expr, Stmt, StmtImport, StmtImportFrom};
 use mlem_python::{Edit, Program, Ranged, TextRange};
 
+use crate::call::ItemList;
 use crate::imports::{Need, Needs, Reach, module_reference};
+use crate::rewrite::remove_statement;
 use crate::tokens::{minimal_edits, offset};
 
 /// The old place of a module or symbol, and the new one.
@@ -114,6 +116,27 @@ pub(crate) fn edit_import_from(source: &str, statement: &StmtImportFrom, moved: 
         return edits;
     }
     split(source, statement, moved)
+}
+
+/// Takes names out of the statement, and the statement itself with the last of them.
+pub(crate) fn remove_names(
+    source: &str,
+    statement: &StmtImportFrom,
+    removed: &[&Alias],
+    is_alone: bool,
+) -> Vec<Edit> {
+    if removed.len() < statement.names.len() {
+        let ranges = statement.names.iter().map(|alias| alias.range).collect();
+        let mut list = ItemList::new(source, statement.range, ranges);
+        for alias in removed {
+            list.remove(alias.range);
+        }
+        return list.into_edits();
+    }
+    if is_alone {
+        return vec![Edit { range: statement.range, text: "pass".to_string() }];
+    }
+    vec![remove_statement(source, statement.range)]
 }
 
 fn with_alias(name: &str, bound: &str) -> String {

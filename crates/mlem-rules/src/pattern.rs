@@ -231,6 +231,19 @@ impl Pattern {
         self.receiver.as_deref()
     }
 
+    /// The dotted name of what the pattern calls, alone or to give it a name.
+    pub(crate) fn called(&self) -> Option<String> {
+        let expr = match self.unit.body() {
+            [Stmt::Expr(statement)] => &statement.value,
+            [Stmt::Assign(assign)] => &assign.value,
+            _ => return None,
+        };
+        let Expr::Call(call) = &**expr else {
+            return None;
+        };
+        dotted(&call.func).filter(|name| name.contains('.'))
+    }
+
     /// The metavariables the pattern binds.
     pub(crate) fn metavariables(&self) -> Vec<String> {
         metavariables(&self.unit)

@@ -115,7 +115,7 @@ impl<'q> Checker<'q> {
 }
 
 /// Removes a statement, with its line when nothing else is on it.
-fn remove_statement(source: &str, range: TextRange) -> Edit {
+pub(crate) fn remove_statement(source: &str, range: TextRange) -> Edit {
     let (start, end) = (range.start().to_usize(), range.end().to_usize());
     let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = source[end..].find('\n').map_or(source.len(), |at| end + at + 1);

@@ -27,6 +27,7 @@ fn target() -> Pins {
         ("tf-keras", "2.20"),
         ("statsmodels", "0.15"),
         ("ipython", "9.7"),
+        ("transformers", "5.0"),
     ];
     Pins {
         python: (3, 12),
