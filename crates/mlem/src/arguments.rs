@@ -442,6 +442,29 @@ pub(crate) struct Undo {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// How a run's score is told, and what it is compared with.
+#[derive(Debug, Args)]
+pub(crate) struct Scoring {
+    /// Find each run's score in what it prints: a regular expression, its first group or all of it; the last match counts
+    #[arg(long, value_name = "REGEX", conflicts_with = "answers")]
+    pub(crate) score_from: Option<String>,
+    /// Grade each run's submission against these answers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+    /// With --answers: whose metric and checks (docs/grading.md lists the competitions)
+    #[arg(long, value_name = "ID", requires = "answers", conflicts_with = "metric")]
+    pub(crate) competition: Option<String>,
+    /// Which metric the score is: it grades with --answers, and gives the margin
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
+    /// The score it had [default: with --score-from the one in the reference's outputs]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    pub(crate) target_score: Option<f64>,
+    /// How far the score may move: `0.01`, or a share of the target such as `1%` [default: the metric's]
+    #[arg(long, value_name = "MARGIN", value_parser = margin)]
+    pub(crate) margin: Option<mlem_verdict::statistics::Margin>,
+}
+
 /// `mlem verify`.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
@@ -453,18 +476,8 @@ pub(crate) struct Verify {
     /// What its outputs are compared with: `stored` (in the notebook, or in the one it was made from), `none`, or a notebook
     #[arg(long, value_name = "WHAT", default_value = "stored")]
     pub(crate) reference_outputs: String,
-    /// Find each run's score in what it prints: a regular expression, its first group or all of it; the last match counts
-    #[arg(long, value_name = "REGEX")]
-    pub(crate) score_from: Option<String>,
-    /// The score it had [default: the one in the reference's outputs]
-    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, requires = "score_from")]
-    pub(crate) target_score: Option<f64>,
-    /// Which metric the score is: gives the margin
-    #[arg(long, value_name = "NAME")]
-    pub(crate) metric: Option<String>,
-    /// How far the score may move: `0.01`, or a share of the target such as `1%`
-    #[arg(long, value_name = "MARGIN", value_parser = margin)]
-    pub(crate) margin: Option<mlem_verdict::statistics::Margin>,
+    #[command(flatten)]
+    pub(crate) scoring: Scoring,
     /// Also say what the rules of arXiv 2602.07195 would: ten per cent, and a t-test
     #[arg(long)]
     pub(crate) as_paper: bool,

@@ -8,6 +8,7 @@ mod failure;
 mod findings;
 mod inputs;
 mod progress;
+mod scoring;
 mod target;
 
 use std::process::ExitCode;

@@ -127,6 +127,31 @@ fn the_old_notebook_is_run_in_an_environment_of_the_past() {
     assert_eq!(report["past"]["runs"].as_array().unwrap().len(), 2);
 }
 
+/// The submission that each run writes is graded; the target is a published score.
+#[test]
+fn submissions_are_graded() {
+    let place = Place::new();
+    place.write("answers.csv", "Id,y\n1,0\n2,1\n3,1\n4,0\n");
+    let source = "open('submission.csv', 'w').write('Id,y\\n1,0.1\\n2,0.9\\n3,0.2\\n4,0.3\\n')";
+    place.notebook("a.ipynb", &[source]);
+    let graded = ["--answers", "answers.csv", "--metric", "roc-auc", "--reference-outputs", "none"];
+    let ran = verify(&place, &[&["a.ipynb", "--target-score", "0.751"], &graded[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("out/verify.json");
+    assert_eq!((&report["verdict"], &report["runs"][1]["score"]), (&json!("equivalent"), &json!(0.75)));
+
+    let ran = verify(&place, &[&["a.ipynb", "--target-score", "0.9"], &graded[..]].concat());
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(place.json("out/verify.json")["verdict"], "different");
+
+    place.notebook("b.ipynb", &["1"]);
+    let ran = verify(&place, &[&["b.ipynb", "--target-score", "0.75"], &graded[..]].concat());
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("out/verify.json");
+    assert_eq!(report["verdict"], "inconclusive");
+    assert_eq!(report["runs"][0]["score_problem"], "it wrote no table that looks like a submission");
+}
+
 /// The old notebook finds Kaggle's `../input` in its own time as well.
 #[test]
 fn data_lies_where_the_notebook_looks_for_it() {
@@ -147,7 +172,10 @@ fn data_lies_where_the_notebook_looks_for_it() {
 fn what_is_lacking_is_said_before_anything_runs() {
     let place = Place::new();
     place.notebook_with_outputs("a.ipynb", &[("1", json!([]))]);
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["a.ipynb", "--target-score", "1"], "where does the score come from?"),
+        (&["a.ipynb", "--answers", "a.csv"], "--answers needs --competition or --metric"),
+        (&["a.ipynb", "--answers", "nowhere.csv", "--metric", "rmse"], "nowhere.csv"),
         (&["a.ipynb", "--score-from", "("], "--score-from (: "),
         (&["a.ipynb", "--score-from", "x"], "--metric or --margin"),
         (&["a.ipynb", "--score-from", "x", "--metric", "profit"], "no default margin"),

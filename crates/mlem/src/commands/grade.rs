@@ -134,7 +134,7 @@ fn way(arguments: &Grade) -> Result<Way, Failure> {
     })))
 }
 
-fn competition(id: &str) -> Result<&'static Competition, Failure> {
+pub(crate) fn competition(id: &str) -> Result<&'static Competition, Failure> {
     Competition::find(id).ok_or_else(|| {
         let near =
             Competition::all().iter().map(|known| known.id.as_str()).filter(|known| known.contains(id));
@@ -148,7 +148,7 @@ fn competition(id: &str) -> Result<&'static Competition, Failure> {
     })
 }
 
-fn metric(name: &str) -> Result<Metric, Failure> {
+pub(crate) fn metric(name: &str) -> Result<Metric, Failure> {
     let general: Vec<&str> =
         Metric::ALL.iter().filter(|metric| metric.is_general()).map(|metric| metric.name()).collect();
     match Metric::find(name) {
@@ -166,7 +166,7 @@ fn read(path: &Path, max_bytes: u64) -> Result<Table, Failure> {
     Table::read(path, max_bytes).map_err(|error| Failure::path(path, error.to_string()))
 }
 
-fn first_column(answers: &Path, max_bytes: u64) -> Result<String, Failure> {
+pub(crate) fn first_column(answers: &Path, max_bytes: u64) -> Result<String, Failure> {
     // A table that was read has a header of at least one column.
     Ok(read(answers, max_bytes)?.names().first().cloned().unwrap_or_default())
 }

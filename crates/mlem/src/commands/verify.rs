@@ -8,11 +8,11 @@ use mlem_environment::{
     Distribution, Environment, EnvironmentSpec, PythonChoice, Requirement, Wanted, build_frozen,
 };
 use mlem_repair::verify::{
-    Left, PrintedScore, Recorded, Reference, Scorer, Verified, VerifyOptions, VerifyReport, past_python,
-    verify, verify_against_past,
+    Left, Recorded, Reference, Scorer, Verified, VerifyOptions, VerifyReport, past_python, verify,
+    verify_against_past,
 };
 use mlem_repair::{RunOptions, Subject, results};
-use mlem_verdict::statistics::{Plan, margin_of_metric, metric_margins, paper};
+use mlem_verdict::statistics::{Plan, paper};
 use mlem_verdict::{OutputStatus, Tolerance, Verdict};
 
 use crate::arguments::{Format, Verify};
@@ -20,20 +20,15 @@ use crate::commands::run::until_interrupted;
 use crate::console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::scoring::ScoreWanted;
 use crate::target;
 
 pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
     let execution = &arguments.execution;
     let path = &arguments.notebook;
     let (path, recorded) = modernized(path, arguments.against_past)?;
-    let printed = match &arguments.score_from {
-        Some(pattern) => Some(
-            PrintedScore::new(pattern)
-                .map_err(|error| Failure::Usage(format!("--score-from {pattern}: {error}")))?,
-        ),
-        None => None,
-    };
-    let options = options(arguments, printed.is_some())?;
+    let wanted = ScoreWanted::new(&arguments.scoring)?;
+    let options = options(arguments, wanted.as_ref())?;
     let folder = execution.out.clone().unwrap_or_else(|| match &recorded {
         Some(recorded) => recorded.folder.clone(),
         None => target::results(None, &path, false),
@@ -46,9 +41,9 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
         None => Subject::read(&path)?,
     };
     let environment = environment(arguments, &subject, recorded.as_ref(), &progress)?;
-    let scorer = printed.as_ref().map(|printed| |left: &Left<'_>| printed.of(left.notebook));
-    let scorer: Option<Scorer<'_>> = scorer.as_ref().map(|scorer| scorer as Scorer<'_>);
-    let targets: Vec<f64> = arguments.target_score.into_iter().collect();
+    let tell = wanted.as_ref().map(|wanted| |left: &Left<'_>| wanted.tell(left));
+    let scorer: Option<Scorer<'_>> = tell.as_ref().map(|tell| tell as Scorer<'_>);
+    let target = arguments.scoring.target_score;
     let verified = if arguments.against_past {
         let original = recorded.as_ref().and_then(|recorded| recorded.original.clone());
         let Some(original) = original else {
@@ -62,7 +57,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
                 sides.0,
                 sides.1,
                 &options,
-                &targets,
+                target.as_slice(),
                 recorded.as_ref(),
                 scorer,
                 Some(&ledger),
@@ -71,7 +66,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
             .await?)
         })?
     } else {
-        let reference = reference(arguments, &subject, recorded.as_ref(), printed.as_ref(), targets)?;
+        let reference = reference(arguments, &subject, recorded.as_ref(), wanted.as_ref())?;
         until_interrupted(&ledger, async {
             let wanted = (&options, &reference);
             Ok(verify(
@@ -111,23 +106,7 @@ fn modernized(path: &Path, against_past: bool) -> Result<(PathBuf, Option<Record
     ))
 }
 
-fn options(arguments: &Verify, scored: bool) -> Result<VerifyOptions, Failure> {
-    let margin = match (&arguments.margin, &arguments.metric) {
-        (Some(margin), _) => Some(*margin),
-        (None, Some(metric)) => Some(margin_of_metric(metric).ok_or_else(|| {
-            let known: Vec<&str> = metric_margins().map(|(name, _)| name).collect();
-            Failure::Usage(format!(
-                "--metric {metric}: no default margin is known for it; give --margin, or one of: {}",
-                known.join(", ")
-            ))
-        })?),
-        (None, None) if scored => {
-            return Err(Failure::Usage(
-                "--score-from needs --metric or --margin: how far may the score move and be the same?".into(),
-            ));
-        }
-        (None, None) => None,
-    };
+fn options(arguments: &Verify, wanted: Option<&ScoreWanted>) -> Result<VerifyOptions, Failure> {
     let execution = &arguments.execution;
     Ok(VerifyOptions {
         run: RunOptions {
@@ -138,7 +117,7 @@ fn options(arguments: &Verify, scored: bool) -> Result<VerifyOptions, Failure> {
         },
         // The argument parser admits 2 to 10.
         plan: Plan::new(usize::from(arguments.runs)).unwrap_or_default(),
-        margin,
+        margin: wanted.map(|wanted| wanted.margin),
         tolerance: Tolerance::default(),
         as_paper: arguments.as_paper.then(paper::Band::default),
     })
@@ -148,8 +127,7 @@ fn reference(
     arguments: &Verify,
     subject: &Subject,
     recorded: Option<&Recorded>,
-    printed: Option<&PrintedScore>,
-    targets: Vec<f64>,
+    wanted: Option<&ScoreWanted>,
 ) -> Result<Reference, Failure> {
     let outputs = match arguments.reference_outputs.as_str() {
         "none" => None,
@@ -159,19 +137,9 @@ fn reference(
         },
         other => Some(mlem_repair::read_runnable(Path::new(other))?),
     };
-    let scores = match (&targets[..], printed, &outputs) {
-        ([], Some(printed), Some(outputs)) => {
-            let score = printed.of(outputs).map_err(|problem| {
-                Failure::Usage(format!("no --target-score, and none in the reference's outputs: {problem}"))
-            })?;
-            vec![score]
-        }
-        ([], Some(_), None) => {
-            return Err(Failure::Usage(
-                "--reference-outputs none with --score-from needs --target-score".into(),
-            ));
-        }
-        _ => targets,
+    let scores = match wanted {
+        Some(wanted) => wanted.reference(arguments.scoring.target_score, outputs.as_ref())?,
+        None => Vec::new(),
     };
     Ok(Reference { outputs, scores })
 }
