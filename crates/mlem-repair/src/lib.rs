@@ -4,6 +4,7 @@
 //! clean proof run. [`run_notebook`] runs one as it is. Both work on a [`scratch`] copy and write nothing of the
 //! user's; [`results`] writes what they found.
 
+mod archives;
 mod attempt;
 mod colab;
 mod comment;
@@ -14,6 +15,7 @@ pub mod in_place;
 pub mod inspect;
 mod job;
 mod leftover;
+mod listings;
 mod live;
 pub mod modules;
 pub mod paths;

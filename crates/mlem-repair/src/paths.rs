@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use mlem_python::ast::visitor::{Visitor, walk_expr};
-use mlem_python::ast::{Expr, Operator, Stmt, StringLiteral};
-use mlem_python::{Edit, Program, Ranged, Unit};
+use mlem_python::ast::{Expr, ExprFString, InterpolatedStringElement, Operator, Stmt, StringLiteral};
+use mlem_python::{Edit, Program, Ranged, TextRange, Unit};
 use walkdir::WalkDir;
 
 use crate::tables::{self, Sample};
@@ -205,8 +205,8 @@ struct Walked<'a> {
 }
 
 impl Walked<'_> {
-    /// `name` and the text joined to it, as `joined` parts of the missing path.
-    fn consider(&mut self, name: &Expr, rest: &str) {
+    /// A name and the text joined to it, as parts of the missing path. `place` is what is replaced, if not the name.
+    fn consider(&mut self, name: &Expr, rest: &str, place: Option<TextRange>) {
         let Expr::Name(folder) = name else { return };
         let walked = is_walked(self.program, folder.id.as_str()) && self.missing.ends_with(rest);
         let Some(head) = self.found.strip_suffix(rest.trim_start_matches('/')).filter(|_| walked) else {
@@ -214,8 +214,24 @@ impl Walked<'_> {
         };
         let head = head.trim_end_matches('/');
         let head = if head.is_empty() { "." } else { head };
-        if !head.contains(['\'', '\\']) {
-            self.edit = Some(Edit::replacement(name.range(), format!("'{head}'")));
+        if !head.contains(['\'', '\\', '{', '}']) {
+            self.edit = Some(match place {
+                Some(braces) => Edit::replacement(braces, head),
+                None => Edit::replacement(name.range(), format!("'{head}'")),
+            });
+        }
+    }
+
+    /// `f'{dirname}/train.csv'`: the folder in braces at the front, and one text behind it.
+    fn consider_text(&mut self, text: &ExprFString) {
+        let elements: Vec<&InterpolatedStringElement> = text.value.elements().collect();
+        let [InterpolatedStringElement::Interpolation(folder), InterpolatedStringElement::Literal(rest)] =
+            elements.as_slice()
+        else {
+            return;
+        };
+        if folder.format_spec.is_none() && folder.debug_text.is_none() {
+            self.consider(&folder.expression, &rest.value, Some(folder.range()));
         }
     }
 }
@@ -225,14 +241,32 @@ impl<'a> Visitor<'a> for Walked<'_> {
         match expr {
             Expr::BinOp(sum) if sum.op == Operator::Add => {
                 if let Expr::StringLiteral(rest) = &*sum.right {
-                    self.consider(&sum.left, rest.value.to_str());
+                    self.consider(&sum.left, rest.value.to_str(), None);
+                }
+            }
+            // `Path(dirname) / 'train.csv'`
+            Expr::BinOp(joined) if joined.op == Operator::Div => {
+                if let (Expr::Call(path), Expr::StringLiteral(rest)) = (&*joined.left, &*joined.right)
+                    && let [name] = &*path.arguments.args
+                {
+                    self.consider(name, rest.value.to_str(), None);
+                }
+            }
+            Expr::FString(text) => self.consider_text(text),
+            // `'{}/train.csv'.format(dirname)`
+            Expr::Call(call) if matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "format") => {
+                if let (Expr::Attribute(method), [name]) = (&*call.func, &*call.arguments.args)
+                    && let Expr::StringLiteral(text) = &*method.value
+                    && let Some(rest) = text.value.to_str().strip_prefix("{}")
+                {
+                    self.consider(name, rest, None);
                 }
             }
             Expr::Call(call)
                 if self.program.qualified_name(self.unit, &call.func) == Some("os.path.join") =>
             {
                 if let [name, Expr::StringLiteral(rest)] = &*call.arguments.args {
-                    self.consider(name, rest.value.to_str());
+                    self.consider(name, rest.value.to_str(), None);
                 }
             }
             _ => {}
@@ -446,6 +480,19 @@ mod tests {
         assert_eq!(&cell[edit.range], "d");
         assert_eq!(edit.text, "'data/y'");
         assert!(rewrite_walked_folder(&program, 0, "other.csv", "data/other.csv").is_none());
+        for (use_, fixed) in [
+            ("open(f'{d}/train.csv')", "open(f'data/y/train.csv')"),
+            ("open(Path(d) / 'train.csv')", "open(Path('data/y') / 'train.csv')"),
+            ("open('{}/train.csv'.format(d))", "open('{}/train.csv'.format('data/y'))"),
+        ] {
+            let cell = format!("import os\nfor d, _, names in os.walk('../input'):\n    pass\n{use_}");
+            let program = Program::new(vec![Unit::cell(&cell)]);
+            let edit =
+                rewrite_walked_folder(&program, 0, "../input/x/train.csv", "data/y/train.csv").unwrap();
+            let mut text = cell.clone();
+            text.replace_range(edit.range.start().to_usize()..edit.range.end().to_usize(), &edit.text);
+            assert!(text.ends_with(fixed), "{text}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::report::EditSource;
 use crate::session::{Cause, Failure, Session};
 use crate::sources::Sources;
 use crate::wanted::Wanted;
-use crate::{repeated, sizes, stand_ins, tpu};
+use crate::{archives, listings, repeated, sizes, stand_ins, tpu};
 
 /// One thing to try.
 #[derive(Debug, Clone)]
@@ -165,7 +165,12 @@ pub(crate) async fn proposals(
         let root = paths::Root { folder: session.scratch().folder(), written: ".".into() };
         data_path(&FileIndex::of(&[root]), sources, &places, exception)
     });
+    let is_found = data.is_some();
     found.extend(data);
+    if !is_found {
+        found.extend(unpack_elsewhere(sources, session, failure.cell, exception).await);
+    }
+    found.extend(narrowed_lists(sources, session, &places, exception).await);
     found.extend(elsewhere(knowledge, sources, failure.cell, exception));
     for (piece, line) in places {
         if let Some(line) = line.filter(|_| piece == failure.cell) {
@@ -486,10 +491,15 @@ fn data_path(
     exception: &Exception,
 ) -> Option<Proposal> {
     if exception.evalue.starts_with("Multiple files found in ZIP file") {
-        let (piece, _) = places.first()?;
+        let (piece, line) = places.first()?;
         let (program, unit) = sources.program_of(*piece);
-        let (edit, reason) = paths::rewrite_archive(&program.units()[unit], files)?;
-        return Some(path_proposal(vec![(*piece, vec![edit])], exception, reason));
+        let parsed = &program.units()[unit];
+        let members = archives::listed_members(&exception.evalue);
+        let (edits, reason) = match paths::rewrite_archive(parsed, files) {
+            Some((edit, reason)) => (vec![edit], reason),
+            None => archives::read_member(parsed, (*line)?, &members)?,
+        };
+        return Some(path_proposal(vec![(*piece, edits)], exception, reason));
     }
     let missing = paths::missing_path(&exception.ename, &exception.evalue)?;
     let found = files.resolve(&missing)?;
@@ -516,6 +526,59 @@ fn data_path(
         }
     }
     None
+}
+
+/// An archive that holds no folders, unpacked into the one that the notebook reads from.
+async fn unpack_elsewhere(
+    sources: &Sources,
+    session: &mut Session,
+    failing: usize,
+    exception: &Exception,
+) -> Option<Proposal> {
+    let missing = paths::missing_path(&exception.ename, &exception.evalue)?;
+    let program = sources.program();
+    let before = archives::unpackings(&program).into_iter().filter(|each| each.unit <= failing);
+    for unpacking in before.collect::<Vec<_>>().into_iter().rev() {
+        let members = session.members(&unpacking.archive).await;
+        let Some(folder) = unpacking.wanted_folder(&missing, &members) else { continue };
+        let Some(edit) = unpacking.unpacked_into(&folder) else { continue };
+        let reason = format!(
+            "the members of `{}` lie in no folder `{folder}`; it is unpacked there",
+            unpacking.archive
+        );
+        return Some(path_proposal(vec![(unpacking.unit, vec![edit])], exception, reason));
+    }
+    None
+}
+
+/// Lists of a folder's names without what the failing line cannot read.
+async fn narrowed_lists(
+    sources: &Sources,
+    session: &mut Session,
+    places: &[(usize, Option<usize>)],
+    exception: &Exception,
+) -> Vec<Proposal> {
+    let Some(to) = listings::narrow(&exception.ename, &exception.evalue) else { return Vec::new() };
+    let Some((cell, _)) = places.iter().find(|(piece, _)| *piece < sources.cells().len()) else {
+        return Vec::new();
+    };
+    // `[Errno 21] Is a directory: 'train/sub'`
+    let directory = exception.evalue.split('\'').nth(1).filter(|_| to == listings::Narrow::Files);
+    let mut found = Vec::new();
+    for listing in listings::listings(&sources.program(), *cell) {
+        if let Some(directory) = directory {
+            let folder = session.text_of(&listing.folder).await.unwrap_or_default();
+            let parent = directory.trim_end_matches('/').rsplit_once('/').map_or(".", |(parent, _)| parent);
+            if folder.trim_end_matches('/') != parent && !(folder == "." && parent == ".") {
+                continue;
+            }
+        }
+        let Some(edit) = listing.narrowed(to) else { continue };
+        let reason = format!("`{}` holds more than the files that are read", listing.folder);
+        let edits = vec![(listing.unit, vec![edit])];
+        found.push(Proposal::edits(edits, EditSource::Path, exception, reason));
+    }
+    found
 }
 
 fn path_proposal(edits: Vec<(usize, Vec<Edit>)>, exception: &Exception, reason: String) -> Proposal {

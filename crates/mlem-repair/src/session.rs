@@ -232,6 +232,25 @@ impl Session {
         (!names.is_empty()).then(|| names.iter().flat_map(|name| public_names(name)).collect())
     }
 
+    /// A value that is a string, in the global namespace; `None` when it is none or cannot be told.
+    pub(crate) async fn text_of(&mut self, expression: &str) -> Option<String> {
+        let answers = self.kernel.evaluate(&[&hexadecimal(expression)]).await.ok()?;
+        let answer = answers.into_iter().next()?.ok()?;
+        let digits = answer.trim_start_matches(['b', 'u']).trim_matches(['\'', '"']);
+        let bytes: Option<Vec<u8>> = (0..digits.len() / 2)
+            .map(|at| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok())
+            .collect();
+        String::from_utf8(bytes?).ok()
+    }
+
+    /// The names of an archive's members, at most a few hundred.
+    pub(crate) async fn members(&mut self, archive: &str) -> Vec<String> {
+        let path = serde_json::Value::from(archive).to_string();
+        let list = format!("'\\n'.join(__import__('zipfile').ZipFile({path}).namelist()[:{MOST_MEMBERS}])");
+        let text = self.text_of(&list).await.unwrap_or_default();
+        text.lines().filter(|name| !name.starts_with("__MACOSX/")).map(str::to_owned).collect()
+    }
+
     /// The scratch copy.
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
@@ -277,6 +296,16 @@ fn write_modules(scratch: &Scratch, sources: &Sources) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// More members of an archive than these say nothing more about its folders.
+const MOST_MEMBERS: usize = 500;
+
+/// A Python expression (2.7 and 3) for a string's UTF-8 bytes in hexadecimal digits, which no `repr` escapes; of
+/// another value it fails.
+fn hexadecimal(expression: &str) -> String {
+    let quoted = serde_json::Value::from(expression).to_string();
+    format!("__import__('binascii').hexlify((u'' + eval({quoted})).encode('utf-8'))")
 }
 
 /// A Python expression (2.7 and 3) for the names of a value's classes. IPython keeps the last traceback in `sys`, and

@@ -234,3 +234,50 @@ fn a_stand_in_takes_the_place_of_a_module_that_cannot_be_had() {
     assert!(source(&place, "old.ipynb", 1).ends_with("Series().apply(lambda x: x + 1))"));
     assert!(report["edits"][0]["reason"].as_str().unwrap().contains("in one process"), "{report:#}");
 }
+
+#[test]
+fn an_archive_without_folders_is_unpacked_where_the_notebook_reads() {
+    let place = Place::new();
+    place.notebook(
+        "old.ipynb",
+        &[
+            "import os, zipfile\nwith zipfile.ZipFile('t.zip', 'w') as archive:\n    archive.writestr('1.txt', 'one')\n    archive.writestr('2.txt', 'two')",
+            "zipfile.ZipFile('t.zip').extractall('data')",
+            "print(sorted(os.listdir('data/train')))",
+        ],
+    );
+    let (ran, report) = modernize(&place, "old.ipynb", &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(
+        source(&place, "old.ipynb", 1),
+        "zipfile.ZipFile('t.zip').extractall('data/train')",
+        "{report:#}"
+    );
+    let outputs = &place.json("out/old.ipynb")["cells"][2]["outputs"];
+    assert_eq!(outputs[0]["text"], json!(["['1.txt', '2.txt']\n"]));
+}
+
+#[test]
+fn a_list_of_names_is_narrowed_to_files_where_a_folder_is_opened() {
+    let place = Place::new();
+    place.write("texts/1.txt", "one");
+    place.write("texts/more/2.txt", "two");
+    place.write("other/3.txt", "three");
+    place.notebook(
+        "old.ipynb",
+        &[
+            "import os\nprint(len(os.listdir('other')))\nbase = 'texts'\nnames = os.listdir(base)",
+            "for name in names:\n    print(open(os.path.join(base, name)).read())",
+        ],
+    );
+    let (ran, _) = modernize(&place, "old.ipynb", &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        source(&place, "old.ipynb", 0).ends_with(
+            "names = [name for name in os.listdir(base) if os.path.isfile(os.path.join(base, name))]"
+        ),
+        "{}",
+        source(&place, "old.ipynb", 0)
+    );
+    assert!(source(&place, "old.ipynb", 0).contains("len(os.listdir('other'))"), "another list stays");
+}
