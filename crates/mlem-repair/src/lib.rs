@@ -20,6 +20,7 @@ mod live;
 pub mod modules;
 pub mod paths;
 mod propose;
+mod python2;
 mod record;
 pub mod relocate;
 mod repeated;

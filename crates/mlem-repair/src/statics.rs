@@ -1,13 +1,12 @@
 //! What can be fixed before anything runs: the Python 2 lift, then every rule whose conditions are proven.
 
-use mlem_python::ast::visitor::{Visitor, walk_expr, walk_stmt};
-use mlem_python::ast::{Expr, Operator, Stmt};
-use mlem_python::{Edit, Program, Ranged, Syntax, TextSize, Unit, is_python2, lift_program, lift_python2};
+use mlem_python::{Edit, Syntax, Unit, is_python2, lift_program, lift_python2};
 use mlem_rules::checks::PYTHON2;
 use mlem_rules::{
     Demonstration, Finding, Ignores, Pins, Proof, Question, Rule, Safety, fix_until_stable, one_a_place,
 };
 
+use crate::python2::{self, Meaning};
 use crate::report::{EditRecord, EditSource, PreventedRecord};
 use crate::sources::{LineChange, Place, Sources};
 use crate::wanted::Wanted;
@@ -179,7 +178,7 @@ fn lift(sources: &mut Sources, notebook: &str, wanted: &Wanted, target: &Pins, f
         }
     }
     if python2 {
-        keep_integer_division(sources, notebook, wanted, fixes);
+        keep_meaning(sources, notebook, wanted, fixes);
     }
 }
 
@@ -188,24 +187,12 @@ pub(crate) fn is_silenced(wanted: &Wanted, unit: &Unit, id: &str, line: usize) -
     Ignores::of(wanted.catalogue(), std::slice::from_ref(unit)).silence(id, 0, (line, line))
 }
 
-/// `/` between integers gave an integer in Python 2 (PEP 238): where both sides are provably integers it becomes `//`.
-fn keep_integer_division(sources: &mut Sources, notebook: &str, wanted: &Wanted, fixes: &mut StaticFixes) {
+/// Keeps what code that both languages read meant in Python 2.
+fn keep_meaning(sources: &mut Sources, notebook: &str, wanted: &Wanted, fixes: &mut StaticFixes) {
     let program = sources.program();
-    let has_future = program.imports().iter().any(|import| import.qualified == "__future__.division");
-    if has_future {
-        return;
-    }
     for (piece, unit) in program.units().iter().enumerate() {
-        let mut divisions =
-            Divisions { program: &program, unit: piece, edits: Vec::new(), unknown: Vec::new() };
-        for statement in unit.body() {
-            divisions.visit_stmt(statement);
-        }
-        let Divisions { mut edits, unknown, .. } = divisions;
+        let Meaning { divisions, lists, unknown } = python2::meaning(&program, piece);
         let is_wanted = wanted.has(&sources.pieces()[piece].place, PYTHON2.id);
-        edits.retain(|edit| {
-            is_wanted && !is_silenced(wanted, unit, PYTHON2.id, unit.position(edit.range.start()).0)
-        });
         let (path, cell) = record_place(sources, piece, notebook);
         for line in unknown {
             let place = cell.map_or(path.clone(), |cell| format!("cell {cell}"));
@@ -213,6 +200,21 @@ fn keep_integer_division(sources: &mut Sources, notebook: &str, wanted: &Wanted,
                 "{place}, line {line}: `/` divided integers as integers in Python 2; whether these are integers is not known"
             ));
         }
+        let evidence = match (divisions.is_empty(), lists.is_empty()) {
+            (true, true) => continue,
+            (false, true) => "both sides are integers; PEP 238",
+            (true, false) => "a list in Python 2; What's New In Python 3.0",
+            (false, false) => "both sides are integers, and lists; PEP 238, What's New In Python 3.0",
+        };
+        let reason = match (divisions.is_empty(), lists.is_empty()) {
+            (false, _) => "division of integers gives an integer in Python 2",
+            (true, _) => "map, filter, zip, range and the views of a dict are lists in Python 2",
+        };
+        let may = |edit: &Edit| {
+            is_wanted && !is_silenced(wanted, unit, PYTHON2.id, unit.position(edit.range.start()).0)
+        };
+        let mut edits: Vec<Edit> = divisions.into_iter().filter(may).collect();
+        edits.extend(lists.into_iter().filter(|[open, _]| may(open)).flatten());
         if edits.is_empty() {
             continue;
         }
@@ -221,61 +223,11 @@ fn keep_integer_division(sources: &mut Sources, notebook: &str, wanted: &Wanted,
                 (path, cell),
                 change,
                 Some(PYTHON2.id.into()),
-                "both sides are integers; PEP 238".into(),
+                evidence.into(),
                 Safety::Safe.as_str(),
-                "division of integers gives an integer in Python 2".into(),
+                reason.into(),
             ));
         }
-    }
-}
-
-struct Divisions<'a> {
-    program: &'a Program,
-    unit: usize,
-    edits: Vec<Edit>,
-    /// Lines with a division whose sides have no known type.
-    unknown: Vec<usize>,
-}
-
-impl Divisions<'_> {
-    fn divide(&mut self, left: &Expr, right: &Expr) {
-        let kind = |side: &Expr| self.program.type_of(self.unit, side);
-        let unit = &self.program.units()[self.unit];
-        match (kind(left), kind(right)) {
-            (Some("int"), Some("int")) => {
-                // Between the sides stand the operator, white space, parentheses and comments.
-                let (from, to) = (left.end(), right.start());
-                let between = &unit.source()[from.to_usize()..to.to_usize()];
-                if let Some(at) = between.find('/').filter(|_| !between.contains('#'))
-                    && let Ok(offset) = TextSize::try_from(at)
-                {
-                    self.edits.push(Edit::insertion(from + offset, "/"));
-                }
-            }
-            // A float, a frame or an array of known type on either side is no integer division.
-            (None | Some("int"), None | Some("int")) => self.unknown.push(unit.position(left.start()).0),
-            _ => {}
-        }
-    }
-}
-
-impl<'a> Visitor<'a> for Divisions<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::AugAssign(division) = statement
-            && division.op == Operator::Div
-        {
-            self.divide(&division.target, &division.value);
-        }
-        walk_stmt(self, statement);
-    }
-
-    fn visit_expr(&mut self, expr: &'a Expr) {
-        if let Expr::BinOp(division) = expr
-            && division.op == Operator::Div
-        {
-            self.divide(&division.left, &division.right);
-        }
-        walk_expr(self, expr);
     }
 }
 
@@ -438,5 +390,26 @@ mod tests {
         let fixes = fix(&mut sources, "a.ipynb", &wanted(), &pins(), Permission::Safe);
         assert!(sources.cells()[0].current.contains("n //= 2"), "{}", sources.cells()[0].current);
         assert_eq!(fixes.left_alone.len(), 1, "{:?}", fixes.left_alone);
+    }
+
+    #[test]
+    fn lists_of_python_2_stay_lists() {
+        let lifted = |cell: &str| {
+            let mut sources = sources(cell);
+            fix(&mut sources, "a.ipynb", &wanted(), &pins(), Permission::Safe);
+            sources.cells()[0].current.clone()
+        };
+        assert_eq!(
+            lifted("print map(int, x)\nd = {}\nprint d.keys(), len(d.keys())"),
+            "print(list(map(int, x)))\nd = {}\nprint(list(d.keys()), len(d.keys()))"
+        );
+        assert_eq!(
+            lifted(
+                "print 1\npairs = zip(a, map(f, b))\nfor p in zip(a, b): pass\nr = range(3) + [4]\nplot(range(3))"
+            ),
+            "print(1)\npairs = list(zip(a, map(f, b)))\nfor p in zip(a, b): pass\nr = list(range(3)) + [4]\nplot(range(3))"
+        );
+        // In Python 3 the author saw what it gives there.
+        assert_eq!(lifted("print(map(int, x))"), "print(map(int, x))");
     }
 }
