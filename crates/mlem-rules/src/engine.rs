@@ -513,7 +513,9 @@ impl<'q> Checker<'q> {
                 continue;
             };
             let step = &moves[*step];
-            if !names(program, self.unit, expr, &step.old) {
+            // A name that nothing binds is a builtin (`repr`), not the module called so.
+            let is_builtin = expr.is_name_expr() && !step.old.contains('.');
+            if is_builtin || !names(program, self.unit, expr, &step.old) {
                 continue;
             }
             let edits = moved::edit_use(program, self.unit, expr, step, needs);

@@ -304,6 +304,12 @@ fn builtins_that_the_author_defines() {
 }
 
 #[test]
+fn builtins_called_like_old_modules() {
+    nothing_is_found("print(repr(3), list(map(repr, [1])))\n");
+    becomes("import repr\nprint(repr.repr(3))\n", "import reprlib as repr\nprint(repr.repr(3))\n");
+}
+
+#[test]
 fn a_type_parameter() {
     nothing_is_found("import numpy as np\ndef f[np](x: np) -> np:\n    return np.float\n");
 }
