@@ -499,7 +499,7 @@ fn stopped(repair: &Repair<'_>, shown: &str) -> (Verdict, String, Option<ErrorRe
     let Some(first) = repair.dead_ends.ends().first() else {
         return (Verdict::HarnessFailure, "the repair ended without a reason".into(), None);
     };
-    let (verdict, mut reason) = stop_reason(first, &repair.sources, &repair.files);
+    let (verdict, mut reason) = reason_of(repair, first);
     let others = repair.dead_ends.ends().len() - 1;
     if others > 0 {
         reason.push_str(&format!("; {others} more dead end{}", if others == 1 { "" } else { "s" }));
@@ -511,9 +511,43 @@ fn stopped(repair: &Repair<'_>, shown: &str) -> (Verdict, String, Option<ErrorRe
     (verdict, reason, Some(error_record(first, &repair.sources, shown)))
 }
 
+fn reason_of(repair: &Repair<'_>, failure: &Failure) -> (Verdict, String) {
+    match misfit(repair, failure) {
+        Some(reason) => (Verdict::EnvironmentFailure, reason),
+        None => stop_reason(failure, &repair.sources, &repair.files),
+    }
+}
+
+/// Two libraries that do not fit together: one that is installed lacks a module which another, whose import the
+/// notebook's line asks for, wants of it (imbalanced-learn beside a scikit-learn that is too old).
+fn misfit(repair: &Repair<'_>, failure: &Failure) -> Option<String> {
+    let Cause::Exception { exception, .. } = &failure.cause else { return None };
+    let module = exception.evalue.strip_prefix("No module named ")?.trim_matches(['\'', '"']);
+    let (library, _) = module.split_once('.')?;
+    let (piece, line) = failure.culprit()?;
+    let (program, unit) = repair.sources.program_of(piece);
+    let asked = program.imports().iter().find(|import| {
+        let (first, last) = program.units()[unit].lines(import.range);
+        import.unit == unit && (first..=last).contains(&line)
+    })?;
+    let asking = asked.module.split('.').next()?;
+    let named = |import: &str| {
+        let distribution = mlem_environment::Knowledge::shipped().offer(import)?.distribution?;
+        let version = repair.environment.version_of(distribution.as_str())?;
+        Some((distribution.as_str().to_owned(), version.to_owned()))
+    };
+    let ((asking, its_version), (lacking, version)) = (named(asking)?, named(library)?);
+    (asking != lacking).then(|| {
+        format!(
+            "{asking} {its_version} asks for `{module}`, which {lacking} {version} does not have: these two do not fit \
+             together; install a matching pair, or let mlem build the environment"
+        )
+    })
+}
+
 fn dead_end_records(repair: &Repair<'_>, shown: &str) -> Vec<DeadEndRecord> {
     let record = |failure: &Failure| {
-        let (verdict, reason) = stop_reason(failure, &repair.sources, &repair.files);
+        let (verdict, reason) = reason_of(repair, failure);
         let error = error_record(failure, &repair.sources, shown);
         DeadEndRecord { error, verdict: verdict.as_str().to_owned(), reason }
     };

@@ -281,3 +281,58 @@ fn a_list_of_names_is_narrowed_to_files_where_a_folder_is_opened() {
     );
     assert!(source(&place, "old.ipynb", 0).contains("len(os.listdir('other'))"), "another list stays");
 }
+
+/// On the real libraries, whose messages these fixes read.
+#[test]
+#[cfg(feature = "real-library")]
+fn literal_sizes_and_archives_of_several_tables_give_way_to_the_data() {
+    let place = Place::new();
+    place.notebook(
+        "old.ipynb",
+        &[
+            "import numpy as np\nprint(np.arange(12).reshape(9, 2, 2).shape)",
+            "import zipfile\nwith zipfile.ZipFile('t.csv.zip', 'w') as archive:\n    archive.writestr('a.csv', 'a\\n1\\n')\n    archive.writestr('t.csv', 'b\\n2\\n')",
+            "import pandas as pd\nprint(list(pd.read_csv('t.csv.zip').columns))",
+        ],
+    );
+    let python = std::env::var("MLEM_REAL_PYTHON").expect("MLEM_REAL_PYTHON must name a Python with pandas");
+    let ran = place.mlem(&["modernize", "old.ipynb", "--python", &python, "--out", "out"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(source(&place, "old.ipynb", 0).ends_with("reshape(-1, 2, 2).shape)"));
+    assert_eq!(place.json("out/old.ipynb")["cells"][2]["outputs"][0]["text"], json!(["['b']\n"]));
+}
+
+#[test]
+#[cfg(unix)]
+fn two_libraries_that_do_not_fit_together_are_both_named() {
+    let place = Place::new();
+    // A virtual environment whose imbalanced-learn asks for a part that its scikit-learn does not have.
+    let made = std::process::Command::new(python())
+        .args(["-m", "venv", "--without-pip", "--system-site-packages"])
+        .arg(place.path("venv"))
+        .status();
+    assert!(made.unwrap().success());
+    let library = fs::read_dir(place.path("venv/lib")).unwrap().next().unwrap().unwrap().path();
+    let packages = library.join("site-packages");
+    let site = python().parent().unwrap().parent().unwrap().join("lib").join(library.file_name().unwrap());
+    fs::write(packages.join("base.pth"), site.join("site-packages").to_str().unwrap()).unwrap();
+    for (module, text, distribution, version) in [
+        ("sklearn", "", "scikit_learn", "1.2.2"),
+        ("imblearn", "from sklearn.utils._metadata_requests import x", "imbalanced_learn", "0.12.0"),
+    ] {
+        fs::create_dir(packages.join(module)).unwrap();
+        fs::write(packages.join(module).join("__init__.py"), text).unwrap();
+        let record = packages.join(format!("{distribution}-{version}.dist-info"));
+        fs::create_dir(&record).unwrap();
+        let metadata = format!("Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n");
+        fs::write(record.join("METADATA"), metadata).unwrap();
+    }
+    fs::create_dir(packages.join("sklearn/utils")).unwrap();
+    fs::write(packages.join("sklearn/utils/__init__.py"), "").unwrap();
+    place.notebook("old.ipynb", &["import imblearn\nprint(imblearn)"]);
+    let ran = place.mlem(&["modernize", "old.ipynb", "--python", "venv/bin/python", "--out", "out"]);
+    let report = place.json("out/report.json");
+    assert_eq!(report["verdict"], "environment-failure", "{}{} {report:#}", ran.stdout, ran.stderr);
+    let reason = report["reason"].as_str().unwrap();
+    assert!(reason.contains("imbalanced-learn 0.12.0") && reason.contains("scikit-learn 1.2.2"), "{reason}");
+}
