@@ -6,7 +6,7 @@
 //! overlaps; [`python2`] brings Python 2 syntax to Python 3 as such edits.
 //!
 //! This is the only crate that names ruff's parser, whose interface moves with every release;
-//! the others use [`ast`] and the text types exported here.
+//! the others use [`ast`], the neutral [`tree`] and the text types exported here.
 
 mod analysis;
 mod comment;
@@ -15,6 +15,7 @@ mod edit;
 mod magic;
 mod program;
 pub mod python2;
+pub mod tree;
 mod types;
 mod unit;
 

@@ -4,9 +4,11 @@
 //! the outputs stored in the old notebook) showed, cell by cell; [`summarise`] turns that into a
 //! [`Verdict`].
 
+mod fidelity;
 mod outputs;
 pub mod statistics;
 mod verdict;
 
+pub use fidelity::{Change, Changes, Class, Form, Location, Source, compare_code};
 pub use outputs::{CellComparison, OutputStatus, Tolerance, compare_notebooks, compare_outputs, summarise};
 pub use verdict::Verdict;
