@@ -10,6 +10,7 @@
 mod align;
 mod canonical;
 mod compare;
+mod content;
 mod difference;
 mod effects;
 mod inline;
@@ -17,6 +18,7 @@ mod judge;
 mod knowledge;
 mod names;
 mod side;
+mod statements;
 mod walk;
 
 use std::fmt;

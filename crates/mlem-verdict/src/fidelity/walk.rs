@@ -6,9 +6,10 @@ use mlem_python::TextRange;
 use mlem_python::tree::{Kind, Node};
 
 use super::align::{align, likeness};
+use super::content::{only_shows, shown_values, swallows, topics_in};
 use super::difference::{Frame, call_frame, expressions, with};
 use super::effects::{Effects, function_names};
-use super::judge::{Judge, Judgement, only_shows, topics_in};
+use super::judge::{Judge, Judgement};
 use super::names::{function, method, targets};
 
 /// How often statements are taken out of what encloses them.
@@ -212,6 +213,10 @@ impl<'a> Walk<'a> {
                 self.handlers(old, new, around, in_class);
             }
             (Kind::Assign, Kind::Assign) => self.assignment(old, new, around),
+            (Kind::Expression, Kind::Expression) if prints_the_same(old, new) => {
+                let words = "the same values, printed in another form";
+                self.report(Judgement::new(super::Class::Neutral, "display", words), Some(old), Some(new));
+            }
             _ => {
                 let value = |node: &Node| match node.kind {
                     Kind::Assign | Kind::Expression | Kind::Return | Kind::AugmentedAssign => {
@@ -422,7 +427,7 @@ impl<'a> Walk<'a> {
         if before == after {
             return;
         }
-        if super::judge::swallows(new) && !super::judge::swallows(old) {
+        if swallows(new) && !swallows(old) {
             let text = self.judge.new.snippet(new.unit, new.range);
             let header = text.split(':').next().unwrap_or(&text).to_owned();
             let judgement = Judgement::new(
@@ -460,6 +465,14 @@ impl<'a> Walk<'a> {
             self.found.push(Judged { judgement, old: Some(old), new: Some(new) });
         }
     }
+}
+
+/// Whether two calls of `print` show the same values.
+fn prints_the_same(old: &Node, new: &Node) -> bool {
+    let values = |statement: &Node| -> Option<Vec<Node>> {
+        shown_values(&statement.children[0]).map(|values| values.into_iter().cloned().collect())
+    };
+    values(old).is_some_and(|before| !before.is_empty() && values(new) == Some(before))
 }
 
 /// Whether this is a call that trains.
