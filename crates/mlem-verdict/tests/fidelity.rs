@@ -24,7 +24,8 @@ struct Label {
 #[serde(rename_all = "kebab-case")]
 enum Set {
     First,
-    HeldOut,
+    Second,
+    Third,
 }
 
 struct Pair {
@@ -98,10 +99,11 @@ fn pairs_are_classed_for_these_reasons() {
     let mut page = String::new();
     writeln!(
         page,
-        "all: {}\nfirst: {}\nheld out: {}",
+        "all: {}\nfirst: {}\nsecond: {}\nthird: {}",
         summary(&all),
         summary(&of(Set::First)),
-        summary(&of(Set::HeldOut))
+        summary(&of(Set::Second)),
+        summary(&of(Set::Third))
     )
     .unwrap();
     for pair in &pairs {
