@@ -214,14 +214,17 @@ impl Program {
         }
         let builder = Builder { program: self, unit, source: parsed.source() };
         let mut nodes = builder.statements(parsed.body());
-        // Lines that only IPython's automagic can run are blanked before parsing.
+        // Lines that only IPython's automagic can run are blanked before parsing. The code in a
+        // line such as `%timeit f()` stands for it.
         for magic in parsed.magics() {
             let there = |node: &Node| {
-                node.any(&mut |part| part.range.contains_range(magic.range) && part.kind == Kind::Escape)
+                magic.range.contains_range(node.range)
+                    || node
+                        .any(&mut |part| part.kind == Kind::Escape && part.range.contains_range(magic.range))
             };
             if !nodes.iter().any(there) {
-                let text =
-                    parsed.source()[magic.range.start().to_usize()..magic.range.end().to_usize()].to_owned();
+                let (start, end) = (magic.range.start().to_usize(), magic.range.end().to_usize());
+                let text = parsed.source()[start..end].to_owned();
                 nodes.push(Node { kind: Kind::Escape, text, children: Vec::new(), unit, range: magic.range });
             }
         }
@@ -682,5 +685,8 @@ mod tests {
         let lines = tree("%matplotlib inline\nx = 1\n!pip install a");
         let kinds: Vec<Kind> = lines.iter().map(|node| node.kind).collect();
         assert_eq!(kinds, [Kind::Escape, Kind::Assign, Kind::Escape]);
+        let kinds = |source| tree(source).iter().map(|node| node.kind).collect::<Vec<_>>();
+        assert_eq!(kinds("%timeit f(x)"), [Kind::Expression]);
+        assert_eq!(kinds("pip install a\nx = 1"), [Kind::Escape, Kind::Assign]);
     }
 }

@@ -30,6 +30,9 @@ pub(crate) enum Command {
     /// Bring notebooks back: environment, static fixes, live repair, clean proof run, verdict, report
     #[command(after_help = "Example: mlem modernize old.ipynb --data input/")]
     Modernize(Modernize),
+    /// Say what changed between two versions of a notebook: every change neutral, unclear or drift, and the outputs
+    #[command(after_help = "Example: mlem diff old.ipynb old.mlem/old.ipynb")]
+    Diff(Diff),
     /// Explain rules: what changed, since when, the old form and the new, and how it is shown to be true
     #[command(after_help = "Example: mlem rule PD001")]
     Rule(Rule),
@@ -124,6 +127,21 @@ pub(crate) struct Check {
     pub(crate) report_unused_ignores: bool,
     #[command(flatten)]
     pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The old notebook, .py file, or folder of them
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The new one; the files of folders are matched by their paths in them
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) target: Target,
 }

@@ -1,5 +1,6 @@
 //! From the paths that were typed to the files that are worked on.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -72,6 +73,27 @@ fn collect_one(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         return Err(Failure::path(path, "the folder holds no notebook (.ipynb)"));
     }
     Ok(())
+}
+
+/// Paths, relative to a folder, of the notebooks and `.py` files below it.
+pub(crate) fn sources_below(folder: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
+    let mut found = BTreeSet::new();
+    for entry in WalkDir::new(folder).into_iter().filter_entry(is_wanted) {
+        match entry {
+            Ok(entry) => {
+                let is_source =
+                    entry.file_type().is_file() && matches!(extension(entry.path()).as_str(), "ipynb" | "py");
+                if let Some(path) = entry.path().strip_prefix(folder).ok().filter(|_| is_source) {
+                    found.insert(path.to_owned());
+                }
+            }
+            Err(error) => console::warning(&error.to_string()),
+        }
+    }
+    if found.is_empty() {
+        return Err(Failure::path(folder, "the folder holds no notebook (.ipynb) and no .py file"));
+    }
+    Ok(found)
 }
 
 fn is_wanted(entry: &walkdir::DirEntry) -> bool {

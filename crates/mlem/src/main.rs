@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Fix(fix) => commands::fix::run(&fix),
         Command::Run(run) => commands::run::run(&run),
         Command::Modernize(modernize) => commands::modernize::run(&modernize),
+        Command::Diff(diff) => commands::diff::run(&diff),
         Command::Rule(rule) => commands::rule::run(&rule),
         Command::Verify(verify) => commands::verify::run(&verify),
         Command::Undo(undo) => commands::undo::run(&undo),

@@ -11,7 +11,7 @@ use super::canonical::settle;
 use super::inline::inline;
 use super::judge::{Judge, Judgement};
 use super::knowledge::knowledge;
-use super::names::{all_names, rename};
+use super::names::{all_names, rename, store_counts};
 use super::side::{AppliedRule, Side, Stage, may_apply, pins_defaults};
 use super::walk::{Judged, Walk};
 use super::{Change, Changes, Class, Location, Source};
@@ -107,7 +107,8 @@ fn statements_unless_equal(old: &Side, stage: &Stage, new_stage: &Stage) -> Vec<
     let mut chosen: Vec<Node> = Vec::new();
     let kept: Vec<&Node> = normal.iter().filter(|node| present.contains(node)).collect();
     for node in staged {
-        let same = kept.iter().find(|own| own.unit == node.unit && own.range.contains_range(node.range));
+        let there = |own: &&&Node| own.unit == node.unit && own.range.contains_range(node.range);
+        let same = kept.iter().find(|own| there(own) && own.range == node.range).or(kept.iter().find(there));
         match same {
             Some(own)
                 if chosen.last().is_none_or(|last| last.range != own.range || last.unit != own.unit) =>
@@ -198,11 +199,17 @@ fn same_by_other_names(before: &mut [Node], after: &[Node]) -> Vec<Judged> {
     let mut found = Vec::new();
     for _ in 0..ROUNDS {
         let (old_names, new_names) = (all_names(before), all_names(after));
+        // What a program does not bind itself is somebody else's, and its name is all there is.
+        let (old_bound, new_bound) = (store_counts(before), store_counts(after));
         let alignment = align(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
         let mut votes: HashMap<(String, String), (usize, usize, TextRange)> = HashMap::new();
         for (i, j) in &alignment.changed {
             vote(&before[*i], &after[*j], &mut |one, other, node| {
-                if !new_names.contains(one) && !old_names.contains(other) {
+                if !new_names.contains(one)
+                    && !old_names.contains(other)
+                    && old_bound.contains_key(one)
+                    && new_bound.contains_key(other)
+                {
                     let entry =
                         votes.entry((one.to_owned(), other.to_owned())).or_insert((0, node.unit, node.range));
                     entry.0 += 1;
@@ -281,11 +288,18 @@ fn with_possible_rules(found: Vec<Judged>, old: &Side, new: &Side, target: &dyn 
     let mut result = Vec::new();
     for each in found {
         let here = place(&each);
-        let rule = fresh.iter().find(|applied| {
-            here.is_some_and(|here| {
-                touches(here, (applied.unit, old.location(applied.unit, applied.range).lines))
+        // The rule at that place, else one of the same cell: a rewrite can reach from one statement
+        // to another.
+        let near = fresh.iter().filter(|applied| here.is_none_or(|here| here.0 == applied.unit));
+        let rule = near
+            .clone()
+            .find(|applied| {
+                here.is_some_and(|here| {
+                    touches(here, (applied.unit, old.location(applied.unit, applied.range).lines))
+                })
             })
-        });
+            .or(near.clone().next())
+            .or(fresh.first());
         let remains = possible.iter().any(|other| {
             other.judgement.class != Class::Neutral
                 && match (here, place(other)) {
@@ -305,7 +319,12 @@ fn with_possible_rules(found: Vec<Judged>, old: &Side, new: &Side, target: &dyn 
                     ScoreEffect::Shifting => (Class::Drift, "a rule says so, and that numbers can move"),
                 };
                 let reason = format!("{} ({}): {words}", applied.rule.summary, applied.rule.id);
-                result.push(Judged { judgement: Judgement::new(class, "rule", reason), ..each });
+                // Said once, where the rule applies.
+                result.push(Judged {
+                    judgement: Judgement::new(class, "rule", reason),
+                    old: Some((applied.unit, applied.range)),
+                    new: None,
+                });
             }
             _ => result.push(each),
         }

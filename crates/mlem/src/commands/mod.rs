@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod check;
+pub(crate) mod diff;
 pub(crate) mod env;
 pub(crate) mod fix;
 pub(crate) mod grade;
