@@ -104,7 +104,7 @@ fn paired(old: &[&Cell], new: &[&Cell]) -> HashMap<usize, usize> {
             cell.id.is_some() && cell.id == other.id
                 || !cell.source.trim().is_empty() && cell.source == other.source
         };
-        if let Some(found) = new[next..].iter().position(|other| is_same(other)) {
+        if let Some(found) = new[next..].iter().position(is_same) {
             pairs.push((at, next + found));
             next += found + 1;
         }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use mlem_python::tree::{Kind, Node};
 
+use super::effects::{Effects, function_names};
 use super::knowledge::knowledge;
-use super::names::{base_name, function, method, store_counts, stores, targets};
+use super::names::{base_name, function, mentions, method, store_counts, stores, targets};
 
 /// Methods that change a list, dict or set in place (Python documentation: sequence and mapping
 /// types, set).
@@ -80,6 +81,10 @@ fn drop_dead(statements: &mut Vec<Node>) {
         for child in node.children.iter_mut() {
             drop_dead_below(child);
         }
+        if let Some(read) = read_and_closed(node) {
+            *node = read;
+        }
+        let node = &statements[at];
         let live = match node.kind {
             Kind::If => truth(&node.children[0]).map(|holds| if holds { "body" } else { "else" }),
             Kind::While => truth(&node.children[0]).filter(|holds| !holds).map(|_| "else"),
@@ -93,6 +98,76 @@ fn drop_dead(statements: &mut Vec<Node>) {
             None => at += 1,
         }
     }
+}
+
+/// `with open(path) as f: x = f.read()` as `x = open(path).read()`: closing changes no value.
+fn read_and_closed(node: &Node) -> Option<Node> {
+    let [item, body] = node.children.as_slice() else { return None };
+    let (Kind::With, [manager, target], [statement]) =
+        (node.kind, item.children.as_slice(), body.children.as_slice())
+    else {
+        return None;
+    };
+    let is_simple = matches!(statement.kind, Kind::Assign | Kind::Expression);
+    if !is_simple || target.kind != Kind::Name || function(manager) != Some("open") {
+        return None;
+    }
+    if mentions(std::slice::from_ref(statement), &target.text) != 1 {
+        return None;
+    }
+    let mut read = statement.clone();
+    substitute(&mut read, &HashMap::from([(target.text.clone(), manager.clone())]), &HashMap::new());
+    Some(read)
+}
+
+/// Puts the value of a name that only this program has, and that is used once, where it is used: a
+/// value that was given a name on its way. Nothing in between may touch what the value is made of.
+pub(super) fn pass_on(statements: &mut Vec<Node>, other: &HashSet<String>) {
+    let functions = function_names(statements);
+    let mut at = 0;
+    while at < statements.len() {
+        match use_of(statements, at, other, &functions) {
+            Some(user) => {
+                let definition = statements.remove(at);
+                let mut parts = definition.children.into_iter();
+                if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+                    substitute(
+                        &mut statements[user - 1],
+                        &HashMap::from([(name.text, value)]),
+                        &HashMap::new(),
+                    );
+                }
+            }
+            None => at += 1,
+        }
+    }
+}
+
+/// The only statement that uses what the statement at `at` gives a name.
+fn use_of(
+    statements: &[Node],
+    at: usize,
+    other: &HashSet<String>,
+    functions: &HashMap<String, HashSet<String>>,
+) -> Option<usize> {
+    let definition = &statements[at];
+    let [name, _] = definition.children.as_slice() else { return None };
+    if definition.kind != Kind::Assign || name.kind != Kind::Name || other.contains(&name.text) {
+        return None;
+    }
+    // Once where it is bound and once where it is used, nowhere else.
+    if mentions(statements, &name.text) != 2 || store_counts(statements).get(&name.text) != Some(&1) {
+        return None;
+    }
+    let user =
+        (at + 1..statements.len()).find(|next| mentions(&statements[*next..=*next], &name.text) == 1)?;
+    let is_simple = matches!(statements[user].kind, Kind::Expression | Kind::Assign | Kind::AugmentedAssign)
+        && !statements[user].any(&mut |node| matches!(node.kind, Kind::Lambda | Kind::Comprehension));
+    let own = Effects::of(definition, functions);
+    let apart = statements[at + 1..user]
+        .iter()
+        .all(|between| own.conflict(&Effects::of(between, functions)).is_none());
+    (is_simple && apart).then_some(user)
 }
 
 fn drop_dead_below(node: &mut Node) {
@@ -618,11 +693,28 @@ mod tests {
             ("def f():\n    if 0:\n        fit()\n    g()", "def f():\n    g()"),
             ("cfg = {'a': 1}\nf(cfg.get('a'))", "f(1)"),
             ("y = x.to_numpy()", "y = x.values"),
+            ("with open('a') as f:\n    t = f.read()", "t = open('a').read()"),
             ("D = 'in/'\nread(f'{D}a.csv')", "read('in/a.csv')"),
             ("def f(m, n=3):\n    m.fit(n)\nf(x)", "def f(m):\n    m.fit(3)\nf(x)"),
             ("def f(m, n=3):\n    m.fit(n)\nf(x, 4)", "def f(m):\n    m.fit(4)\nf(x)"),
         ] {
             assert_eq!(settled(one), settled(other), "{one}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_passed_on_where_nothing_comes_between() {
+        let passed = |source: &str| {
+            let mut tree = Program::new(vec![Unit::cell(source)]).tree(0);
+            pass_on(&mut tree, &HashSet::new());
+            tree
+        };
+        let plain = |source: &str| Program::new(vec![Unit::cell(source)]).tree(0);
+        assert_eq!(passed("a = x.mean()\nb = y\nprint(a)"), plain("b = y\nprint(x.mean())"));
+        for kept in
+            ["a = x.mean()\nx['c'] = 1\nprint(a)", "a = f(x)\nprint(a, a)", "a = f(x)\nfor i in y:\n    g(a)"]
+        {
+            assert_eq!(passed(kept), plain(kept), "{kept}");
         }
     }
 

@@ -7,7 +7,7 @@ use mlem_python::tree::{Kind, Node};
 use mlem_rules::{ScoreEffect, Target};
 
 use super::align::align;
-use super::canonical::settle;
+use super::canonical::{pass_on, settle};
 use super::inline::inline;
 use super::judge::{Judge, Judgement};
 use super::knowledge::knowledge;
@@ -82,6 +82,9 @@ fn judged(old: &Side, old_stage: &Stage, new: &Side, new_stage: &Stage, target: 
     inline(&mut after, &old_functions);
     settle(&mut before, &old.imported());
     settle(&mut after, &new.imported());
+    let (old_names, new_names) = (all_names(&before), all_names(&after));
+    pass_on(&mut before, &new_names);
+    pass_on(&mut after, &old_names);
     let mut found = same_by_other_names(&mut before, &after);
     let judge = Judge {
         old,

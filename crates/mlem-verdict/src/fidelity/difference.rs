@@ -34,6 +34,8 @@ pub(super) enum Frame {
     },
     /// The condition of `if` or `while`.
     Condition,
+    /// The name that the value of this code is given.
+    Result(Node),
     /// In an `except` block.
     Handler,
 }

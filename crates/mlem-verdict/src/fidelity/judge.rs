@@ -373,7 +373,7 @@ impl Judge<'_> {
         if selects {
             return Judgement::new(Class::Drift, "rows", format!("a selection changed: {change}"));
         }
-        if by.iter().all(|node| is_view(node)) {
+        if by.iter().all(is_view) {
             return Judgement::new(
                 Class::Unclear,
                 "container",
@@ -461,6 +461,17 @@ impl Judge<'_> {
                             format!("{} changed: {variable} {}", topic.words, change()),
                         ));
                     }
+                }
+                Frame::Result(value) => {
+                    let topic = topics_in(value)
+                        .into_iter()
+                        .filter(|topic| topic.class == Class::Drift)
+                        .min_by_key(|topic| knowledge().rank(topic))?;
+                    let text = self.old_text(value);
+                    return Some(about(
+                        topic,
+                        format!("what `{text}` gives goes to other names: {}", change()),
+                    ));
                 }
                 Frame::Item(key) => {
                     return Some(Judgement::new(

@@ -197,7 +197,12 @@ impl Knowledge {
             text.strip_prefix(start.as_str())
                 .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
         };
-        self.file.escape.iter().any(|names| names.roots.iter().any(starts))
+        // `!head a > b` writes, and what follows `;` or `|` may be anything.
+        let quiet = text.replace("2>&1", "").replace("&> /dev/null", "").replace("> /dev/null", "");
+        let is_shell = text.starts_with('!') || text.starts_with("pip") || text.starts_with("conda");
+        let does_more = is_shell && quiet.contains(['>', ';', '|', '&', '`']);
+        let is_requirement = quiet.contains("install") && !quiet.contains(['|', ';', '`', '&']);
+        (!does_more || is_requirement) && self.file.escape.iter().any(|names| names.roots.iter().any(starts))
     }
 
     /// Whether importing this does nothing but bind names.
@@ -251,5 +256,13 @@ mod tests {
         assert!(!table.are_one("scipy.stats.norm", "scipy.linalg.norm"));
         assert!(!table.are_one("sklearn.svm.SVC", "cuml.svm.SVC"));
         assert!(table.is_neutral_escape("!pip install x") && !table.is_neutral_escape("%run train.py"));
+        assert!(
+            table.is_neutral_escape("!pip install x>=1 > /dev/null")
+                && table.is_neutral_escape("!head a.csv")
+        );
+        assert!(
+            !table.is_neutral_escape("!head a.csv > b.csv")
+                && !table.is_neutral_escape("!pip install x && mv a b")
+        );
     }
 }

@@ -9,7 +9,7 @@ use super::content::{
 };
 use super::judge::{Judge, Judgement, about};
 use super::knowledge::{Topic, knowledge};
-use super::names::{function, method, target_names, targets};
+use super::names::{base_name, function, method, target_names, targets};
 use super::side::{Stage, is_neutral};
 
 impl Judge<'_> {
@@ -121,7 +121,12 @@ impl Judge<'_> {
         let headers =
             statement.children.iter().filter(|child| !matches!(child.kind, Kind::Block | Kind::Handler));
         for header in headers {
-            if !is_inert(header) {
+            let telling = topics_in(header).into_iter().filter(|topic| topic.class == Class::Drift);
+            if let Some(topic) =
+                telling.min_by_key(|topic| knowledge().rank(topic)).filter(|_| !is_inert(header))
+            {
+                take(about(topic, format!("{} changed: `{text}` {verb}", topic.words)));
+            } else if !is_inert(header) {
                 take(Judgement::new(Class::Unclear, "code", format!("code: `{text}` {verb}")));
             }
         }
@@ -234,6 +239,13 @@ impl Judge<'_> {
         {
             return say(Class::Neutral, "display", "display or timing only");
         }
+        let takes_a_part = value.kind == Kind::Subscript
+            && base_name(value).is_some_and(|base| {
+                targets.iter().any(|target| target.kind == Kind::Name && target.text == base)
+            });
+        if takes_a_part {
+            return say(Class::Drift, "rows", "which part of the data is used changed");
+        }
         let only_names = |node: &Node| {
             node.kind == Kind::Name
                 || node.kind == Kind::Tuple && node.children.iter().all(|child| child.kind == Kind::Name)
@@ -305,7 +317,7 @@ impl Judge<'_> {
             |first| format!("`{}`", side.snippet(first.unit, first.range)),
         );
         let body = compound.children.iter().filter(|child| child.kind == Kind::Block);
-        let topics: Vec<&Topic> = body.flat_map(|block| topics_in(block)).collect();
+        let topics: Vec<&Topic> = body.flat_map(topics_in).collect();
         let matters = topics
             .iter()
             .filter(|topic| topic.class == Class::Drift)

@@ -314,8 +314,13 @@ impl<'a> Walk<'a> {
         };
         if old_targets != new_targets {
             if old_targets.len() == new_targets.len() {
-                for (before, after) in old_targets.iter().zip(new_targets) {
-                    self.expression(before, after, around, (old, new));
+                for (one, other) in old_targets.iter().zip(new_targets) {
+                    let inside =
+                        match topics_in(before).iter().any(|topic| topic.class == super::Class::Drift) {
+                            true => with(around, Frame::Result(before.clone())),
+                            false => around.to_vec(),
+                        };
+                    self.expression(one, other, &inside, (old, new));
                 }
             } else {
                 let text = self.judge.new.snippet(new.unit, new.range);
@@ -398,11 +403,15 @@ impl<'a> Walk<'a> {
                 self.expression(before, after, around, (old, new));
             }
         } else {
-            let judgement = Judgement::new(
-                super::Class::Unclear,
-                "code",
-                format!("decorators or bases of `{}` changed", old.text),
-            );
+            // A decorator such as `torch.no_grad` decides what the body does.
+            let differing = before.iter().filter(|part| !after.contains(part));
+            let differing = differing.chain(after.iter().filter(|part| !before.contains(part)));
+            let matters = differing.flat_map(topics_in).find(|topic| topic.class == super::Class::Drift);
+            let reason = format!("decorators or bases of `{}` changed", old.text);
+            let judgement = match matters {
+                Some(topic) => Judgement::new(topic.class, &topic.name, reason),
+                None => Judgement::new(super::Class::Unclear, "code", reason),
+            };
             self.report(judgement, Some(old), Some(new));
         }
         self.blocks(old, new, around, in_class || old.kind == Kind::Class);
