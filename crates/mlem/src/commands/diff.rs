@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use mlem_configuration::Overrides;
 use mlem_notebook::{Language, Notebook};
 use mlem_rules::Pins;
 use mlem_verdict::{
@@ -13,10 +14,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::arguments::{Diff, Format};
+use crate::configuration;
 use crate::console;
 use crate::failure::Failure;
 use crate::inputs::{extension, sources_below};
-use crate::target;
 
 /// Two versions of one file, compared.
 #[derive(Debug, Serialize)]
@@ -30,9 +31,11 @@ struct FileDiff {
 }
 
 pub(crate) fn run(arguments: &Diff) -> Result<ExitCode, Failure> {
-    let pins = target::pins(&arguments.target)?;
     let pairs = pairs(&arguments.old, &arguments.new)?;
-    let results: Vec<Result<FileDiff, Failure>> = pairs.par_iter().map(|pair| one(pair, &pins)).collect();
+    let mut configuration = configuration::against(&arguments.target, Overrides::default())?;
+    let settings = configuration.settings(&arguments.old)?;
+    let pins = settings.target();
+    let results: Vec<Result<FileDiff, Failure>> = pairs.par_iter().map(|pair| one(pair, pins)).collect();
     let mut files = Vec::new();
     let mut broken = 0;
     for result in results {
