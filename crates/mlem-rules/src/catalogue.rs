@@ -16,6 +16,7 @@ use crate::schema::RawRule;
 /// The rule files of `rules/`, one a library.
 const FILES: &[(&str, &str)] = &[
     ("catboost.toml", include_str!("../rules/catboost.toml")),
+    ("fastai.toml", include_str!("../rules/fastai.toml")),
     ("ipython.toml", include_str!("../rules/ipython.toml")),
     ("keras.toml", include_str!("../rules/keras.toml")),
     ("lightgbm.toml", include_str!("../rules/lightgbm.toml")),

@@ -760,6 +760,11 @@ impl<'q> Visitor<'q> for Checker<'q> {
                 for alias in &import.names {
                     self.trigger_functions(alias.name.as_str());
                 }
+                // A star import does not name what it brings.
+                let package = import.module.as_ref().and_then(|module| module.as_str().split('.').next());
+                if let Some(package) = package {
+                    self.trigger_functions(package);
+                }
             }
             _ => {}
         }

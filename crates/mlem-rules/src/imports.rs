@@ -61,6 +61,14 @@ impl Need {
         (rest.is_empty() || rest.starts_with('.')).then(|| format!("{}{rest}", self.reached_by))
     }
 
+    /// Whether `from module import *` brings what the import would.
+    fn comes_with_a_star(&self, program: &Program) -> bool {
+        let module = self.qualified.rsplit_once('.').filter(|_| self.statement.starts_with("from "));
+        module.is_some_and(|(module, _)| {
+            program.imports().iter().any(|import| import.is_star && import.qualified == module)
+        }) && !program.name_is_bound(&self.bound)
+    }
+
     /// Whether the import would take a name the program uses for something else.
     fn is_taken(&self, program: &Program) -> bool {
         if !program.name_is_bound(&self.bound) {
@@ -124,6 +132,9 @@ impl<'a> Needs<'a> {
             if let Some(reached) = module_reference(self.program, self.unit, at, &need.qualified) {
                 let rest = &qualified[need.qualified.len()..];
                 return Reach::Text(format!("{reached}{rest}"));
+            }
+            if need.comes_with_a_star(self.program) {
+                return Reach::Text(text);
             }
             let meant = if need.reached_by.contains('.') { &need.bound } else { &need.qualified };
             if need.is_taken(self.program) || self.program.is_overridden(self.unit, at, &need.bound, meant) {

@@ -546,12 +546,11 @@ pub(crate) fn names(program: &Program, unit: usize, code: &Expr, qualified: &str
             let id = name.id.as_str();
             (id == qualified || comes_with_a_star(program, id, qualified)) && !program.name_is_bound(id)
         }
-        // What is assigned to has no value yet, but the thing it belongs to has a name.
-        Expr::Attribute(target) if target.ctx.is_store() => {
-            qualified.rsplit_once('.').is_some_and(|(owner, last)| {
-                target.attr.as_str() == last && names(program, unit, &target.value, owner)
-            })
-        }
+        // What is assigned to, or belongs to what a star import brings, has no name of its own, but
+        // its owner has.
+        Expr::Attribute(part) => qualified.rsplit_once('.').is_some_and(|(owner, last)| {
+            part.attr.as_str() == last && names(program, unit, &part.value, owner)
+        }),
         _ => false,
     }
 }

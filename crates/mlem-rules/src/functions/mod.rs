@@ -2,6 +2,7 @@
 
 mod arrow;
 mod chained;
+mod fastai;
 mod graph;
 mod grid;
 mod iterators;
@@ -59,6 +60,7 @@ const FUNCTIONS: &[FunctionRule] = &[
     FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
     FunctionRule { name: "arrow_in_three_dimensions", triggers: arrow::TRIGGERS, check: arrow::check },
     FunctionRule { name: "normed_in_dict", triggers: spread::TRIGGERS, check: spread::check },
+    FunctionRule { name: "fastai_packages", triggers: fastai::TRIGGERS, check: fastai::check },
     FunctionRule { name: "graph_code", triggers: graph::TRIGGERS, check: graph::check },
     FunctionRule { name: "iterator_lists", triggers: iterators::TRIGGERS, check: iterators::check },
     FunctionRule { name: "parameter_grid", triggers: grid::TRIGGERS, check: grid::check },
