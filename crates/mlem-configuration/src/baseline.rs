@@ -1,12 +1,12 @@
 //! Findings that a project has accepted, so that only new ones count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::settings::whole;
+use crate::settings::{Settings, whole};
 
 /// The format of the file.
 const SCHEMA: u32 = 1;
@@ -111,11 +111,13 @@ impl Baseline {
         }
     }
 
-    /// What is accepted and was not found in the files that were checked, nor can be in files that are gone.
-    pub fn stale(&self, checked: &[&Path]) -> Vec<(&Fingerprint, usize)> {
-        let checked: BTreeSet<String> = checked.iter().map(|path| self.relative(path)).collect();
-        let is_stale = |fingerprint: &Fingerprint| {
-            checked.contains(&fingerprint.path) || !self.folder.join(&fingerprint.path).exists()
+    /// What is accepted and was not found in the files that were checked for it, nor can be in files that are gone.
+    pub fn stale(&self, checked: &[(&Path, &Settings)]) -> Vec<(&Fingerprint, usize)> {
+        let checked: BTreeMap<String, (&Path, &Settings)> =
+            checked.iter().map(|(path, settings)| (self.relative(path), (*path, *settings))).collect();
+        let is_stale = |fingerprint: &Fingerprint| match checked.get(&fingerprint.path) {
+            Some((path, settings)) => settings.selection(path).wants(&fingerprint.rule),
+            None => !self.folder.join(&fingerprint.path).exists(),
         };
         let left = self.counts.iter().filter(|(fingerprint, count)| **count > 0 && is_stale(fingerprint));
         left.map(|(fingerprint, count)| (fingerprint, *count)).collect()
@@ -137,7 +139,13 @@ impl Baseline {
 
 #[cfg(test)]
 mod tests {
+    use mlem_rules::Pins;
+
     use super::*;
+
+    fn settings() -> Settings {
+        Settings::of_target(Pins { python: (3, 13), packages: BTreeMap::new() })
+    }
 
     #[test]
     fn findings_are_known_again_as_often_as_they_were_accepted() {
@@ -155,10 +163,13 @@ mod tests {
         assert_eq!(known.path, "a.ipynb");
         assert!(!read.accepts(&read.fingerprint(&notebook, "PD002", "df = df.append(x)")));
         assert!(read.accepts(&known));
-        assert_eq!(read.stale(&[&notebook]).iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1]);
+        assert_eq!(
+            read.stale(&[(&notebook, &settings())]).iter().map(|(_, count)| *count).collect::<Vec<_>>(),
+            [1]
+        );
         assert!(read.accepts(&known));
         assert!(!read.accepts(&known), "a third is new");
-        assert!(read.stale(&[&notebook]).is_empty());
+        assert!(read.stale(&[(&notebook, &settings())]).is_empty());
     }
 
     #[test]

@@ -251,3 +251,46 @@ fn in_folder(folder: &Path) -> Result<Option<(PathBuf, Written)>, ConfigurationE
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_once_for_everything_below_it() {
+        let place = tempfile::tempdir().unwrap();
+        let deep = place.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        let file = place.path().join("mlem.toml");
+        std::fs::write(&file, "ignore = [\"PD\"]\n").unwrap();
+        let pins = Pins { python: (3, 13), packages: BTreeMap::new() };
+        let mut configuration = Configuration::against_releases(pins, Overrides::default());
+        let first = configuration.settings(&deep.join("x.ipynb")).unwrap();
+        assert!(!first.selection(&deep.join("x.ipynb")).wants("PD001"));
+        // Whoever read it again would find nothing.
+        std::fs::remove_file(file).unwrap();
+        for other in [deep.join("y.ipynb"), place.path().join("a/z.ipynb"), place.path().join("z.py")] {
+            assert!(Arc::ptr_eq(&first, &configuration.settings(&other).unwrap()), "{}", other.display());
+        }
+    }
+
+    #[test]
+    fn folders_of_rules_are_read_once_for_all_that_name_them() {
+        let place = tempfile::tempdir().unwrap();
+        let rules = place.path().join("rules");
+        std::fs::create_dir_all(&rules).unwrap();
+        std::fs::write(rules.join("none.toml"), "").unwrap();
+        let mut catalogues = Vec::new();
+        let pins = Pins { python: (3, 13), packages: BTreeMap::new() };
+        let mut configuration = Configuration::against_releases(pins, Overrides::default());
+        for name in ["a", "b"] {
+            let folder = place.path().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("mlem.toml"), "rules = [\"../rules\"]\n").unwrap();
+            catalogues.push(configuration.settings(&folder.join("x.ipynb")).unwrap().catalogue());
+        }
+        assert!(std::ptr::eq(catalogues[0], catalogues[1]));
+    }
+}

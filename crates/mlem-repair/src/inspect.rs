@@ -80,8 +80,8 @@ pub fn module(source: &str, path: &Path, asked: Asked<'_>, probe: Option<&mut Pr
 /// A finding before its place is put in words.
 struct Raw<'a> {
     unit: usize,
-    /// First and last line of what was found.
-    lines: (usize, usize),
+    /// Where it begins.
+    line: usize,
     column: usize,
     rule: &'a str,
     message: String,
@@ -92,8 +92,7 @@ struct Raw<'a> {
 impl<'a> Raw<'a> {
     /// What a check without a rule finds at a position.
     fn of_check(unit: usize, (line, column): (usize, usize), check: &'a Check, message: String) -> Raw<'a> {
-        let lines = (line, line);
-        Raw { unit, lines, column, rule: check.id, message, fixable: false, safety: Safety::Unsafe }
+        Raw { unit, line, column, rule: check.id, message, fixable: false, safety: Safety::Unsafe }
     }
 
     fn of_finding(unit: &Unit, finding: &Finding) -> Raw<'a> {
@@ -106,7 +105,7 @@ impl<'a> Raw<'a> {
         let (line, column) = unit.position(finding.range.start());
         Raw {
             unit: finding.unit,
-            lines: (line, line),
+            line,
             column,
             rule: &finding.rule.id,
             message,
@@ -128,7 +127,7 @@ fn inspect(
     let (program, originals, mut raw) = lift(units, target);
     let units = program.units();
     let mut ignores = Ignores::of(catalogue, units);
-    raw.retain(|raw| !ignores.take(raw.rule, raw.unit, raw.lines));
+    raw.retain(|raw| !ignores.take(raw.rule, raw.unit, (raw.line, raw.line)));
 
     let mut findings = catalogue.check_regardless(&Question::without_kernel(&program, target));
     let ruled: Vec<(usize, TextRange)> =
@@ -169,13 +168,13 @@ fn inspect(
         .map(|raw| Located {
             path: shown.clone(),
             cell: cells[raw.unit],
-            line: raw.lines.0,
+            line: raw.line,
             column: raw.column,
             rule: raw.rule.to_owned(),
             message: raw.message,
             fixable: raw.fixable,
             safety: raw.safety.as_str(),
-            code: original(raw.unit).line_text(raw.lines.0).trim().to_owned(),
+            code: original(raw.unit).line_text(raw.line).trim().to_owned(),
         })
         .collect();
     findings.sort();

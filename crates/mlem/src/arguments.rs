@@ -264,13 +264,13 @@ pub(crate) struct Modernize {
 #[derive(Debug, Args)]
 pub(crate) struct Selected {
     /// Only these rules: ids, beginnings of ids, names, or ALL (repeatable, or with commas)
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    #[arg(help_heading = "Rules and files", long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Option<Vec<String>>,
     /// Not these rules (repeatable, or with commas)
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    #[arg(help_heading = "Rules and files", long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// Pass over files that the configuration excludes also where they are named
-    #[arg(long)]
+    #[arg(help_heading = "Rules and files", long)]
     pub(crate) force_exclude: bool,
     #[command(flatten)]
     pub(crate) configured: Configured,
@@ -280,13 +280,13 @@ pub(crate) struct Selected {
 #[derive(Debug, Args)]
 pub(crate) struct Configured {
     /// Folder with rules of your own (*.toml), beside the shipped ones (repeatable)
-    #[arg(long = "rules", value_name = "DIR")]
+    #[arg(help_heading = "Rules and files", long = "rules", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
     /// Use this mlem.toml or pyproject.toml instead of the nearest
-    #[arg(long, value_name = "FILE", conflicts_with = "isolated")]
+    #[arg(help_heading = "Rules and files", long, value_name = "FILE", conflicts_with = "isolated")]
     pub(crate) config: Option<PathBuf>,
     /// Read no configuration file
-    #[arg(long)]
+    #[arg(help_heading = "Rules and files", long)]
     pub(crate) isolated: bool,
 }
 

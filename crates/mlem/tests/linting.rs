@@ -60,6 +60,8 @@ fn what_is_accepted_and_gone_is_told() {
         ran.stderr
     );
     assert!(!ran.stderr.contains("other.ipynb"), "what was not checked is not judged: {}", ran.stderr);
+    let ran = place.mlem(&["check", "old.ipynb", "--baseline", "accepted.json", "--select", "PD"]);
+    assert!(!ran.stderr.contains("warning"), "nor what was not looked for: {}", ran.stderr);
     std::fs::remove_file(place.path("other.ipynb")).unwrap();
     let stale = json(&place, &["old.ipynb", "--baseline", "accepted.json"])["baseline"]["stale"].clone();
     assert_eq!(stale.as_array().unwrap().len(), 2, "{stale}");

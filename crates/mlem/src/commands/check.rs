@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use mlem_configuration::{Baseline, Fingerprint};
+use mlem_configuration::{Baseline, Fingerprint, Settings};
 use mlem_environment::Probe;
 use mlem_notebook::{Language, Notebook, write_atomic};
 use mlem_repair::inspect::{self, Asked, Inspected, Located, Seen};
 use mlem_rules::Catalogue;
+use mlem_rules::checks::{UNUSED, VANISHED};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -36,24 +37,24 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    let results: Vec<Result<Vec<Inspected>, Failure>> = chosen
+    let results: Vec<(&Chosen, Result<Vec<Inspected>, Failure>)> = chosen
         .par_iter()
         .map(|chosen| {
             let asked = Asked { settings: &chosen.settings, unused_ignores: check.report_unused_ignores };
-            one(&chosen.file, asked, &seen, probe.as_ref())
+            (chosen, one(&chosen.file, asked, &seen, probe.as_ref()))
         })
         .collect();
     let mut broken = 0;
     let mut found = Vec::new();
     let mut warnings = Vec::new();
     let mut checked = Vec::new();
-    for result in results {
+    for (chosen, result) in results {
         match result {
             Ok(inspected) => {
                 for each in inspected {
                     found.extend(each.findings);
                     warnings.extend(each.warnings);
-                    checked.push(each.path);
+                    checked.push((each.path, &*chosen.settings));
                 }
             }
             Err(failure) => {
@@ -79,7 +80,7 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     }
     let accepted = before - found.len();
     let stale = match (&baseline, &check.baseline) {
-        (Some(baseline), Some(file)) => stale(baseline, file, &checked),
+        (Some(baseline), Some(file)) => stale(baseline, file, &checked, check),
         _ => Vec::new(),
     };
     if !(found.is_empty() && broken + inputs.broken > 0 && check.format == FindingsFormat::Text) {
@@ -132,9 +133,22 @@ fn write_baseline(file: &Path, found: &[Located]) -> Result<(), Failure> {
 }
 
 /// What the baseline accepts and nobody finds any more; said once, so that it is taken out.
-fn stale(baseline: &Baseline, file: &Path, checked: &[PathBuf]) -> Vec<(Fingerprint, usize)> {
-    let checked: Vec<&Path> = checked.iter().map(PathBuf::as_path).collect();
-    let stale = baseline.stale(&checked);
+fn stale(
+    baseline: &Baseline,
+    file: &Path,
+    checked: &[(PathBuf, &Settings)],
+    check: &Check,
+) -> Vec<(Fingerprint, usize)> {
+    let checked: Vec<(&Path, &Settings)> =
+        checked.iter().map(|(path, settings)| (path.as_path(), *settings)).collect();
+    // What is only looked for on request is not gone when nobody asked.
+    let was_asked = |rule: &str| match rule {
+        _ if rule == VANISHED.id => check.target.python.is_some(),
+        _ if rule == UNUSED.id => check.report_unused_ignores,
+        _ => true,
+    };
+    let mut stale = baseline.stale(&checked);
+    stale.retain(|(entry, _)| was_asked(&entry.rule));
     for (entry, count) in &stale {
         console::warning(&format!(
             "{}: {count} of {} `{}` in {} are accepted and not found any more; --write-baseline takes them out",
