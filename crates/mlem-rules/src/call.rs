@@ -59,6 +59,8 @@ pub(crate) struct Arguments {
     drop: Vec<String>,
     positional: Vec<String>,
     keep: usize,
+    /// The first parameter, when it is itself a dict of arguments.
+    within: Option<String>,
     /// Parameter to old literal (parsed) and new source text; empty text drops the argument.
     values: BTreeMap<String, Vec<(Unit, String)>>,
     add: BTreeMap<String, String>,
@@ -106,6 +108,7 @@ impl Arguments {
             drop: raw.drop,
             positional: raw.positional,
             keep: raw.keep,
+            within: raw.within,
             values,
             add: raw.add,
         })
@@ -192,6 +195,11 @@ impl Arguments {
             }
         }
         touched.then(|| Ok(list.into_edits()))
+    }
+
+    /// The dict of arguments that a call is handed as its first parameter.
+    pub(crate) fn handed_dict<'a>(&self, call: &'a ExprCall) -> Option<&'a Expr> {
+        call.arguments.find_argument_value(self.within.as_deref()?, 0)
     }
 
     /// What there is to do in a dict literal that is spread into a call with `**`.

@@ -102,6 +102,24 @@ impl Catalogue {
     }
 }
 
+/// What a call gives a keyword argument.
+fn keyword_value<'q>(call: &'q ExprCall, name: &str) -> Option<&'q Expr> {
+    let keywords = &call.arguments.keywords;
+    keywords.iter().find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name)).map(|k| &k.value)
+}
+
+/// What a dict literal or a call of `dict` holds under a name.
+fn item_value<'q>(dict: &'q Expr, name: &str) -> Option<&'q Expr> {
+    match dict {
+        Expr::Dict(dict) => dict.items.iter().find_map(|item| match &item.key {
+            Some(Expr::StringLiteral(key)) if key.value.to_str() == name => Some(&item.value),
+            _ => None,
+        }),
+        Expr::Call(call) => keyword_value(call, name),
+        _ => None,
+    }
+}
+
 /// The last name of a method call, an attribute, or an item of one.
 fn member(expr: &Expr) -> Option<&str> {
     match expr {
@@ -390,7 +408,8 @@ impl<'q> Checker<'q> {
             let Matcher::Call { callables, arguments, needs, conditions } = &rule.matcher else {
                 continue;
             };
-            let spread = self.spread_edits(call, arguments);
+            let dicts = self.argument_dicts(call, arguments);
+            let spread = self.dict_edits(&dicts, arguments);
             let edits = match arguments.plan(self.source(), call) {
                 Some(edits) => edits,
                 None if !spread.is_empty() => Ok(Vec::new()),
@@ -398,7 +417,7 @@ impl<'q> Checker<'q> {
             };
             let mut judgement = Judgement::default();
             if !self.is_called(rule, call, &callables[*callable], &mut judgement)
-                || !self.keyword_conditions(call, conditions, &mut judgement)
+                || !self.keyword_conditions(call, &dicts, conditions, &mut judgement)
             {
                 continue;
             }
@@ -442,34 +461,52 @@ impl<'q> Checker<'q> {
         }
     }
 
-    /// The edits in dict literals that are spread into a call: written there, or bound to a name
-    /// that is used for nothing else.
-    fn spread_edits(&self, call: &'q ExprCall, arguments: &Arguments) -> Vec<(usize, Edit)> {
-        let mut edits = Vec::new();
-        for keyword in &call.arguments.keywords {
-            if keyword.arg.is_some() {
-                continue;
+    /// The dicts that hold arguments of a call, with the unit they are written in: those spread into
+    /// it, if nothing else uses them, and the one that is handed over as such.
+    fn argument_dicts(&self, call: &'q ExprCall, arguments: &Arguments) -> Vec<(usize, &'q Expr)> {
+        let mut found = Vec::new();
+        let mut take = |value: &'q Expr, may_be_shared: bool| match value {
+            Expr::Dict(_) => found.push((self.unit, value)),
+            Expr::Name(name) => {
+                let here = (self.unit, name.range);
+                if !may_be_shared && self.program().is_name_used(name.id.as_str(), here) {
+                    return;
+                }
+                if let [only] = assignments(self.program(), name.id.as_str()).as_slice()
+                    && matches!(only.value, Expr::Dict(_) | Expr::Call(_))
+                {
+                    found.push((only.unit, only.value));
+                }
             }
-            let (unit, dict) = match &keyword.value {
-                Expr::Dict(dict) => (self.unit, dict),
-                Expr::Name(name) => {
-                    let here = (self.unit, name.range);
-                    if self.program().is_name_used(name.id.as_str(), here) {
-                        continue;
-                    }
-                    match assignments(self.program(), name.id.as_str()).as_slice() {
-                        [only] => match only.value {
-                            Expr::Dict(dict) => (only.unit, dict),
-                            _ => continue,
-                        },
+            _ => {}
+        };
+        for keyword in &call.arguments.keywords {
+            if keyword.arg.is_none() {
+                take(&keyword.value, false);
+            }
+        }
+        if let Some(handed) = arguments.handed_dict(call) {
+            take(handed, true);
+        }
+        found
+    }
+
+    /// The edits in the dicts that hold arguments of a call.
+    fn dict_edits(&self, dicts: &[(usize, &'q Expr)], arguments: &Arguments) -> Vec<(usize, Edit)> {
+        let mut edits = Vec::new();
+        for (unit, dict) in dicts {
+            let source = self.program().units()[*unit].source();
+            let planned = match dict {
+                Expr::Dict(dict) => arguments.plan_dict(source, dict),
+                Expr::Call(call) if names(self.program(), *unit, &call.func, "dict") => {
+                    match arguments.plan(source, call) {
+                        Some(Ok(planned)) => planned,
                         _ => continue,
                     }
                 }
                 _ => continue,
             };
-            let source = self.program().units()[unit].source();
-            let planned = arguments.plan_dict(source, dict);
-            edits.extend(planned.into_iter().map(|edit| (unit, edit)));
+            edits.extend(planned.into_iter().map(|edit| (*unit, edit)));
         }
         edits
     }
@@ -478,23 +515,21 @@ impl<'q> Checker<'q> {
     fn keyword_conditions(
         &self,
         call: &'q ExprCall,
+        dicts: &[(usize, &'q Expr)],
         conditions: &FxHashMap<String, Condition>,
         judgement: &mut Judgement,
     ) -> bool {
         conditions.iter().all(|(name, condition)| {
             let value = if name == "self" {
                 match &*call.func {
-                    Expr::Attribute(attribute) => Some(&*attribute.value),
+                    Expr::Attribute(attribute) => Some((self.unit, &*attribute.value)),
                     _ => None,
                 }
             } else {
-                let keywords = &call.arguments.keywords;
-                keywords
-                    .iter()
-                    .find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
-                    .map(|k| &k.value)
+                let given = keyword_value(call, name).map(|value| (self.unit, value));
+                given.or_else(|| dicts.iter().find_map(|(unit, dict)| Some((*unit, item_value(dict, name)?))))
             };
-            value.is_some_and(|value| judgement.take(condition.decide(self.question, self.unit, value)))
+            value.is_some_and(|(unit, value)| judgement.take(condition.decide(self.question, unit, value)))
         })
     }
 

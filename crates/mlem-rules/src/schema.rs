@@ -75,6 +75,7 @@ pub(crate) struct RawArguments {
     pub(crate) positional: Vec<String>,
     #[serde(default)]
     pub(crate) keep: usize,
+    pub(crate) within: Option<String>,
     #[serde(default)]
     pub(crate) values: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(default)]
