@@ -8,6 +8,7 @@ use thiserror::Error;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
 use crate::checks::CHECKS;
+use crate::defaults;
 use crate::index::Index;
 use crate::place::Place;
 use crate::rule::Rule;
@@ -66,6 +67,9 @@ static SHIPPED: LazyLock<(Catalogue, Vec<CatalogueError>)> = LazyLock::new(|| {
         rules.append(&mut read);
         errors.append(&mut refused);
     }
+    let (mut read, mut refused) = defaults::shipped();
+    rules.append(&mut read);
+    errors.append(&mut refused);
     let shipped = rules.len();
     errors.extend(duplicates(&rules, 0));
     (Catalogue::from_rules(rules, shipped), errors)
@@ -106,6 +110,7 @@ impl Catalogue {
             let (mut read, _) = read_file(&format!("rules/{file}"), text);
             rules.append(&mut read);
         }
+        rules.append(&mut defaults::shipped().0);
         let shipped = rules.len();
         for (file, text) in files {
             let (mut read, mut refused) = read_file(file, text);
@@ -118,6 +123,16 @@ impl Catalogue {
         } else {
             Err(errors)
         }
+    }
+
+    /// Reads a catalogue from the text of a table of changed defaults.
+    ///
+    /// # Errors
+    /// As of [`Catalogue::parse`].
+    pub fn parse_defaults(file: &str, text: &str) -> Result<Catalogue, Vec<CatalogueError>> {
+        let (rules, mut errors) = defaults::read(file, text);
+        errors.extend(duplicates(&rules, 0));
+        if errors.is_empty() { Ok(Catalogue::from_rules(rules, 0)) } else { Err(errors) }
     }
 
     /// The rules, by file and then as written.

@@ -46,6 +46,8 @@ pub(crate) struct Index {
     pub(crate) gone: FxHashMap<String, Vec<usize>>,
     /// Moves by the old name in full, for imports.
     pub(crate) moves: FxHashMap<String, Vec<(usize, usize)>>,
+    /// Changed defaults, by the last segment of what is called.
+    pub(crate) defaults: FxHashMap<String, Vec<usize>>,
 }
 
 impl Index {
@@ -92,6 +94,15 @@ impl Index {
                             index.gone.entry(full.clone()).or_default().push(at);
                         }
                         index.entry(callable.last_segment()).callables.push((at, c));
+                    }
+                }
+                Matcher::Default(change) => {
+                    for callable in &change.callables {
+                        let rules = index.defaults.entry(callable.last_segment().to_string()).or_default();
+                        // Several full names of one class end alike.
+                        if rules.last() != Some(&at) {
+                            rules.push(at);
+                        }
                     }
                 }
                 Matcher::Function(function) => {

@@ -9,6 +9,7 @@ mod call;
 mod catalogue;
 pub mod checks;
 mod condition;
+mod defaults;
 mod engine;
 pub mod example;
 mod explain;
@@ -35,6 +36,7 @@ mod template;
 mod tokens;
 
 pub use catalogue::{Catalogue, CatalogueError};
+pub use defaults::{DefaultChange, DefaultEffect, DefaultPin, Past};
 pub use explain::{Explanation, reference};
 pub use finding::{Finding, Fix, Proof, one_a_place};
 pub use ignore::{Ignores, Remark};

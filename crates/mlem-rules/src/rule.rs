@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::call::{Arguments, Callable};
 use crate::condition::Condition;
+use crate::defaults::DefaultChange;
 use crate::functions::{self, FunctionRule};
 use crate::guards::Failure;
 use crate::imports::Need;
@@ -76,7 +77,7 @@ pub struct Rule {
     /// The line in that file where its table begins, from 1.
     pub line: usize,
     /// Compiled when a live error is first looked at; a test compiles them all.
-    compiled: OnceLock<Option<Regex>>,
+    pub(crate) compiled: OnceLock<Option<Regex>>,
 }
 
 /// The target's version of a library, `python` included.
@@ -108,9 +109,19 @@ pub(crate) enum Matcher {
         conditions: FxHashMap<String, Condition>,
     },
     Function(&'static FunctionRule),
+    /// A default value that changed; [`Catalogue::default_pins`](crate::Catalogue::default_pins) finds the calls.
+    Default(Box<DefaultChange>),
 }
 
 impl Rule {
+    /// The changed default that a rule of `defaults/` is about.
+    pub fn default_change(&self) -> Option<&DefaultChange> {
+        match &self.matcher {
+            Matcher::Default(change) => Some(change),
+            _ => None,
+        }
+    }
+
     /// Whether the target's version lies in the rule's window.
     pub fn applies_to(&self, target: &dyn Target) -> bool {
         version_of(target, &self.library).is_some_and(|version| self.is_about(&version))
@@ -158,7 +169,10 @@ impl Rule {
     }
 
     fn compile_fields(raw: RawRule, file: &str, line: usize) -> Result<Rule, String> {
-        check_words(&raw)?;
+        check_words(
+            (&raw.id, &raw.name, &raw.library),
+            &[("summary", &raw.summary), ("source", &raw.source), ("before", &raw.before)],
+        )?;
         let version = |field: &str, text: &str| {
             Version::from_str(text).map_err(|_| format!("{field}: `{text}` is not a version"))
         };
@@ -221,28 +235,27 @@ impl Rule {
     }
 }
 
-fn check_words(raw: &RawRule) -> Result<(), String> {
-    let letters = raw.id.chars().take_while(char::is_ascii_uppercase).count();
-    let digits = &raw.id[letters..];
+/// What every rule has to say, in whatever file it stands.
+pub(crate) fn check_words(
+    (id, name, library): (&str, &str, &str),
+    texts: &[(&str, &str)],
+) -> Result<(), String> {
+    let letters = id.chars().take_while(char::is_ascii_uppercase).count();
+    let digits = &id[letters..];
     if !(2..=4).contains(&letters) || digits.len() < 3 || !digits.chars().all(|c| c.is_ascii_digit()) {
         return Err("id: is not two to four capital letters and three digits".to_string());
     }
     let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if raw.name.is_empty() || !raw.name.chars().all(kebab) {
+    if name.is_empty() || !name.chars().all(kebab) {
         return Err("name: is not in kebab case".to_string());
     }
-    for (field, text) in [
-        ("summary", &raw.summary),
-        ("library", &raw.library),
-        ("source", &raw.source),
-        ("before", &raw.before),
-    ] {
+    for (field, text) in texts {
         if text.trim().is_empty() {
             return Err(format!("{field}: is empty"));
         }
     }
-    let normalised = raw.library.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    if !normalised {
+    let normalised = library.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    if library.is_empty() || !normalised {
         return Err("library: is not a normalised distribution name (scikit-learn)".to_string());
     }
     Ok(())
@@ -254,7 +267,7 @@ impl Matcher {
             Matcher::Moved { .. } => true,
             Matcher::Patterns { patterns, .. } => patterns.iter().any(|(_, t)| t.is_some()),
             Matcher::Call { arguments, .. } => arguments.changes_something(),
-            Matcher::Function(_) => false,
+            Matcher::Function(_) | Matcher::Default(_) => false,
         }
     }
 

@@ -16,7 +16,7 @@ mod spread;
 mod walk;
 mod xgboost;
 
-pub(crate) use walk::assignments;
+pub(crate) use walk::{assignments, each_expr, each_stmt};
 
 use crate::catalogue::Catalogue;
 use crate::finding::Finding;
