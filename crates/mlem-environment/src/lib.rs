@@ -9,17 +9,21 @@
 //!   [`build_frozen`] installs an exact list for an interpreter of its time, down to 2.7;
 //!   [`prune`] takes out built ones that nobody uses.
 //! - [`Probe`] asks an environment what it has: names, signatures, defaults, and where a vanished name lives now.
+//! - [`Age`] is what clues say about a notebook's time, with the releases of [`release_history`].
 //! - [`newest_releases`] is what code is judged against when no interpreter is given.
 //!
 //! Everything known about particular distributions stands in the tables under `data/`.
 
+mod age;
 mod bindings;
 mod cache;
 mod collect;
+mod date;
 mod detect;
 mod distribution;
 mod environment;
 mod frozen;
+mod history;
 mod homes;
 mod install_line;
 mod interpreter;
@@ -35,7 +39,9 @@ mod resolve;
 mod surroundings;
 mod uv;
 
+pub use age::{Age, Bound, Clue, Interval, Says};
 pub use cache::{Pruned, Unused, prune};
+pub use date::{Date, DateError};
 pub use detect::{Detected, Detector, Need, NeedKind, Pins, Why, detect, detect_units};
 pub use distribution::Distribution;
 pub use environment::{
@@ -43,6 +49,7 @@ pub use environment::{
     install_missing,
 };
 pub use frozen::{FrozenError, build_frozen};
+pub use history::{History, release_history};
 pub use homes::{Confidence, Home};
 pub use interpreter::{Interpreter, InterpreterError};
 pub use knowledge::{Knowledge, Offer};
