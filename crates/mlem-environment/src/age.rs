@@ -135,6 +135,9 @@ impl Age {
     /// What a CPython says about the versions of libraries.
     fn ran_on(&mut self, history: &History, version: &Version, evidence: &str) {
         let Some(minor) = minor_of(version) else { return };
+        // Any of its releases, where it is not known which: the last one runs what any of them runs.
+        let last = Version::new([u64::from(minor.0), u64::from(minor.1), 99]);
+        let version = if version.release().len() > 2 { version } else { &last };
         if let Some(day) = history.cpython(minor) {
             let evidence = format!("{evidence}, and CPython {}.{} came out on {day}", minor.0, minor.1);
             self.day.not_before(&day, &evidence);

@@ -29,6 +29,7 @@ mod install_line;
 mod interpreter;
 mod knowledge;
 mod lock;
+mod marks;
 mod names;
 mod outline;
 mod probe;
@@ -54,6 +55,7 @@ pub use homes::{Confidence, Home};
 pub use interpreter::{Interpreter, InterpreterError};
 pub use knowledge::{Knowledge, Offer};
 pub use lock::{Lock, Pin};
+pub use marks::marks;
 pub use probe::{Answer, Kind, Parameter, ParameterKind, Probe, ProbeError, Raised};
 pub use releases::{Releases, newest_releases};
 pub use requirement::{

@@ -17,6 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::dead_ends::Waiting;
 use crate::live::{Ending, Event, Proven, Repair, Strategy};
+use crate::clues;
+use crate::defaults::{self, Dating, Defaults};
 use crate::modules;
 use crate::paths::{self, FileIndex, Root};
 use crate::record::Recorder;
@@ -43,6 +45,8 @@ pub struct Options {
     pub strategy: Strategy,
     /// Go on with an interrupted run of the same notebook, options and environment.
     pub resume: bool,
+    /// What the user says about the notebook's time.
+    pub dating: Dating,
 }
 
 /// What is modernized, with what.
@@ -190,6 +194,8 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     sources.add_modules(helpers);
     let pins = pins(job.environment);
     let wanted = Wanted::new(job.settings, &path, &root, &sources);
+    let Dating { as_of, no_pins } = job.options.dating;
+    let clues = (!no_pins).then(|| clues::of_notebook(&notebook, &folder, as_of));
 
     let Begun { run, resumed } = begin(&job, &path, &notebook, &wanted)?;
     let mut recorder = Recorder::new(run);
@@ -264,6 +270,7 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
         aside: Vec::new(),
         revived: false,
         last_proof: None,
+        defaults: Defaults { clues, ..Defaults::default() },
         phase_started: Instant::now(),
     };
     let ending = repair.run().await?;
@@ -301,6 +308,8 @@ fn begin<'l>(
         "strategy": match job.options.strategy { Strategy::Live => "live", Strategy::Rerun => "rerun" },
         "data": job.data.map(|data| data.to_string_lossy()),
         "rules": wanted.key(),
+        "as_of": job.options.dating.as_of,
+        "default_pins": !job.options.dating.no_pins,
     });
     let sha256 = format!("{:x}", Sha256::digest(notebook.to_text().as_bytes()));
     let environment = mlem_ledger::Environment {
@@ -436,6 +445,9 @@ async fn conclude(
             stopped(&repair, context.shown)
         }
     };
+    let time = repair.defaults.time(&repair.edits, repair.catalogue, sources);
+    notes.extend(time.iter().flat_map(|time| time.0.conflicts().iter().cloned()));
+    notes.append(&mut repair.defaults.notes);
     let report = Report {
         schema: REPORT_SCHEMA,
         notebook: context.name.to_owned(),
@@ -464,8 +476,13 @@ async fn conclude(
         left_alone: {
             let mut left = left_alone;
             left.extend(statics::remaining(sources, context.shown, &repair.wanted, &repair.pins));
+            if let Some(time) = &time {
+                let (wanted, pins) = (&repair.wanted, &repair.pins);
+                left.extend(defaults::not_pinned(sources, context.shown, wanted, pins, time));
+            }
             left
         },
+        past: time.as_ref().map_or(Vec::new(), |time| time.records(&repair.pins)),
         notes,
         tables,
     };

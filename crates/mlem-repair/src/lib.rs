@@ -6,9 +6,11 @@
 
 mod archives;
 mod attempt;
+pub mod clues;
 mod colab;
 mod comment;
 mod dead_ends;
+pub mod defaults;
 pub mod diagnose;
 mod imports;
 pub mod in_place;

@@ -12,6 +12,7 @@ use mlem_python::{Ranged, Unit};
 use mlem_rules::Pins;
 
 use crate::attempt::Trial;
+use crate::defaults::{self, Defaults, Layer, PinKey};
 use crate::dead_ends::DeadEnds;
 use crate::paths::FileIndex;
 use crate::propose::{Knowledge, Proposal, proposals};
@@ -93,6 +94,8 @@ pub(crate) struct Repair<'a> {
     pub(crate) revived: bool,
     /// The failure of the last clean run.
     pub(crate) last_proof: Option<Failure>,
+    /// The old defaults that are written out before the proof.
+    pub(crate) defaults: Defaults,
     pub(crate) phase_started: Instant,
 }
 
@@ -126,20 +129,48 @@ impl Repair<'_> {
             self.name_submission(&mut session).await?;
         }
         self.live_time += self.phase_started.elapsed();
-        for _ in 0..PROOFS {
+        let mut layer: Option<Layer> = None;
+        let mut proofs = 0;
+        while proofs < PROOFS {
             if !self.dead_ends.is_empty() {
-                return Ok(Ending::Stuck);
+                // What a pin may have broken is taken back before anything is given up.
+                let Some(layer) = layer.take() else { return Ok(Ending::Stuck) };
+                let all = layer.pinned.iter().map(|pinned| pinned.key.clone()).collect();
+                self.unpin(layer, all, "a cell failed that nothing helped");
+                self.dead_ends = DeadEnds::default();
+            }
+            if layer.is_none() {
+                layer = self.pin();
             }
             self.phase_started = Instant::now();
             session.start_again(&self.environment, (self.path, self.root), &self.sources).await?;
             let (executions, failure) = self.prove(&mut session).await?;
             self.proof_time += self.phase_started.elapsed();
             let Some(failure) = failure else {
+                let pinned = layer.iter().flat_map(|layer| &layer.pinned).map(|pinned| &pinned.record);
+                self.recorder.edits(None, &pinned.cloned().collect::<Vec<_>>());
                 return Ok(Ending::Proven(Box::new(Proven { executions, session })));
             };
             // The clean run saw what the live one hid, such as state that an earlier version of a cell left behind.
             self.phase_started = Instant::now();
             let cell = failure.cell;
+            let blamed =
+                layer.as_ref().map_or(Vec::new(), |layer| layer.blamed(&self.sources.program(), &failure));
+            if !blamed.is_empty() {
+                let signature = failure.signature();
+                // A rule may know what else the old default needs today.
+                let repaired = self.repair(&mut session, failure).await?.is_ok();
+                if repaired {
+                    self.live(&mut session, cell + 1).await?;
+                } else if let Some(layer) = layer.take() {
+                    self.unpin(layer, blamed, &signature);
+                }
+                // Repairs are bounded by the attempts, and each pin is taken back at most once.
+                proofs += usize::from(repaired);
+                self.live_time += self.phase_started.elapsed();
+                continue;
+            }
+            proofs += 1;
             self.last_proof = Some(failure.clone());
             if self.settle(&mut session, failure).await? {
                 self.live(&mut session, cell + 1).await?;
@@ -150,6 +181,32 @@ impl Repair<'_> {
             self.dead_ends.end_all(failure, self.sources.cells().len());
         }
         Ok(Ending::Stuck)
+    }
+
+    /// Writes out the old defaults that the notebook relied on; nothing when there is none.
+    fn pin(&mut self) -> Option<Layer> {
+        let time = self.defaults.time(&self.edits, self.catalogue, &self.sources)?;
+        let (unpinned, edits) = (self.sources.clone(), self.edits.len());
+        let rejected = &self.defaults.rejected;
+        let pinned =
+            defaults::pin(&mut self.sources, self.name, self.catalogue, &self.pins, &time, rejected);
+        self.edits.extend(pinned.iter().map(|pinned| pinned.record.clone()));
+        (!pinned.is_empty()).then_some(Layer { unpinned, edits, pinned })
+    }
+
+    /// Goes back to the sources without pins, and leaves some out from now on.
+    fn unpin(&mut self, layer: Layer, rejected: Vec<PinKey>, why: &str) {
+        for pinned in layer.pinned.iter().filter(|pinned| rejected.contains(&pinned.key)) {
+            let record = &pinned.record;
+            let place = record.cell.map_or(record.path.clone(), |cell| format!("cell {cell}"));
+            let why = why.lines().next().unwrap_or_default();
+            let note = format!("{place}: not pinned, since then {why}: {}", record.reason);
+            (self.progress)(Event::Note(note.clone()));
+            self.defaults.notes.push(note);
+        }
+        self.sources = layer.unpinned;
+        self.edits.truncate(layer.edits);
+        self.defaults.rejected.extend(rejected);
     }
 
     async fn session(&self) -> Result<Session, SessionError> {

@@ -103,6 +103,23 @@ pub struct NotRunRecord {
     pub names: Vec<String>,
 }
 
+/// What is known of the version of a library that the notebook was written with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionsRecord {
+    /// The distribution.
+    pub library: String,
+    /// The lowest version it can have been.
+    pub from: Option<String>,
+    /// What says so.
+    pub from_evidence: Option<String>,
+    /// The version that it was below.
+    pub to: Option<String>,
+    /// It may have been just this version.
+    pub to_inclusive: bool,
+    /// What says so.
+    pub to_evidence: Option<String>,
+}
+
 /// One attempt of the repair loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRecord {
@@ -188,6 +205,8 @@ pub struct Report {
     pub dead_ends: Vec<DeadEndRecord>,
     /// Cells that wait for a dead end.
     pub not_run: Vec<NotRunRecord>,
+    /// Versions that the notebook was written with, as far as it tells; only where defaults may be pinned.
+    pub past: Vec<VersionsRecord>,
     /// Outputs of the proof run against the stored ones, cell by cell.
     pub outputs: Vec<OutputRecord>,
     /// Findings that were left alone, in words.

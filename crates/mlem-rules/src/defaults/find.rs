@@ -74,7 +74,7 @@ impl Catalogue {
                     std::ptr::eq(pin.finding.rule, rule) && fix.is_some() && pin.finding.fix == fix
                 };
                 if !pins.iter().any(is_there) {
-                    let finding = finding(rule, change, unit, expr, fix, evidence);
+                    let finding = finding(rule, change, unit, expr, fix);
                     pins.push(DefaultPin { finding, evidence: evidence.clone() });
                 }
             }
@@ -148,7 +148,6 @@ fn finding(
     unit: usize,
     call: &Expr,
     fix: Option<Fix>,
-    evidence: &str,
 ) -> Finding {
     let DefaultChange { parameter, old, new, .. } = change;
     let lack = match &change.reason {
@@ -156,7 +155,7 @@ fn finding(
         None => String::new(),
     };
     let message = format!(
-        "{} relied on {parameter}, which was {old} before {} {} and is {new} since; {evidence}{lack}",
+        "{} relied on {parameter}, which was {old} before {} {} and is {new} since{lack}",
         change.called(),
         rule.library,
         rule.since,
