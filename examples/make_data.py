@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the data of all five examples anew. Everything in it is invented.
+"""Writes the data of all six examples anew. Everything in it is invented.
 
     python3 examples/make_data.py
 
@@ -138,6 +138,29 @@ def boosting(folder):
     write(folder / "input/sample_submission.csv", ["id", "sold"], [[row[0], 0] for row in rows[1000:]])
 
 
+def churn(folder):
+    rng = random.Random(1920)
+    rows, scores = [], []
+    for number in range(1, 601):
+        months = rng.randint(1, 72)
+        fibre = rng.random() < 0.45
+        contract = rng.choices(["monthly", "yearly", "two years"], [55, 25, 20])[0]
+        charge = round((70 if fibre else 42) + rng.gauss(0, 11), 2)
+        calls = max(0, int(rng.gauss(2.0, 1.7)))
+        age = rng.randint(19, 80)
+        score = (
+            0.9 * (contract == "monthly") - 0.02 * months + 0.02 * charge + 0.35 * calls
+            + 0.9 * (charge > 75 and calls > 2) - 0.01 * age + rng.gauss(0, 0.7)
+        )
+        known_age = "" if rng.random() < 0.08 else age
+        rows.append([number, months, contract, int(fibre), charge, calls, known_age])
+        scores.append(score)
+    left = top_share(scores, 210)
+    write(folder / "data/customers.csv",
+          ["customer", "months", "contract", "fibre", "charge", "calls", "age", "left"],
+          [row + [label] for row, label in zip(rows, left)])
+
+
 def text(folder):
     rng = random.Random(2017)
     things = {
@@ -196,5 +219,6 @@ if __name__ == "__main__":
     titanic(HERE / "titanic-2014")
     house_prices(HERE / "house-prices-2016")
     boosting(HERE / "boosting-2019")
+    churn(HERE / "churn-2019")
     text(HERE / "text-2017")
     plots(HERE / "plots-2018")

@@ -22,13 +22,13 @@ interpreter() {
     case $1 in
         titanic-2014) echo "${PYTHON27:-python2.7}" ;;
         house-prices-2016 | text-2017 | plots-2018) echo "${PYTHON36:-python3.6}" ;;
-        boosting-2019) echo "${PYTHON37:-python3.7}" ;;
+        boosting-2019 | churn-2019) echo "${PYTHON37:-python3.7}" ;;
         *) echo "no example $1" >&2; return 1 ;;
     esac
 }
 
 if [ $# -eq 0 ]; then
-    set -- titanic-2014 house-prices-2016 text-2017 plots-2018 boosting-2019
+    set -- titanic-2014 house-prices-2016 text-2017 plots-2018 boosting-2019 churn-2019
 fi
 
 "$python3" "$here/make_data.py"

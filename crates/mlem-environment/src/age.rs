@@ -67,9 +67,10 @@ impl<T: Ord + Clone> Interval<T> {
     }
 
     fn not_after(&mut self, at: &T, inclusive: bool, evidence: &str) {
-        let is_tighter = self.to.as_ref().is_none_or(|bound| {
-            *at < bound.at || *at == bound.at && bound.inclusive && !inclusive
-        });
+        let is_tighter = self
+            .to
+            .as_ref()
+            .is_none_or(|bound| *at < bound.at || *at == bound.at && bound.inclusive && !inclusive);
         if is_tighter {
             self.to = Some(Bound { at: at.clone(), inclusive, evidence: evidence.to_owned() });
         }
@@ -119,8 +120,10 @@ impl Age {
                     age.day.not_after(day, true, evidence);
                     for (name, library) in history.libraries() {
                         if let Some(release) = library.first_after(*day) {
-                            let evidence =
-                                format!("{evidence}; {name} {} came out on {}", release.version, release.date);
+                            let evidence = format!(
+                                "{evidence}; {name} {} came out on {}",
+                                release.version, release.date
+                            );
                             let interval = age.versions.entry(name.to_owned()).or_default();
                             interval.not_after(&release.version, false, &evidence);
                         }
@@ -150,7 +153,8 @@ impl Age {
             }
             if let Some(first) = library.first_wheel(minor) {
                 let python = format!("CPython {}.{}", minor.0, minor.1);
-                interval.not_before(first, &format!("{evidence}, and {name} {first} is the first for {python}"));
+                interval
+                    .not_before(first, &format!("{evidence}, and {name} {first} is the first for {python}"));
             }
         }
     }

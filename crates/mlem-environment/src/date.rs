@@ -36,7 +36,8 @@ impl FromStr for Date {
             month: month.parse().map_err(|_| refuse())?,
             day: day.parse().map_err(|_| refuse())?,
         };
-        let is_there = (1..=12).contains(&date.month) && (1..=days_of(date.year, date.month)).contains(&date.day);
+        let is_there =
+            (1..=12).contains(&date.month) && (1..=days_of(date.year, date.month)).contains(&date.day);
         is_there.then_some(date).ok_or_else(refuse)
     }
 }
@@ -79,7 +80,9 @@ mod tests {
         let day: Date = "2020-02-29".parse().expect("a day");
         assert_eq!(day.to_string(), "2020-02-29");
         assert!(day < "2020-03-01".parse().expect("a day"));
-        for text in ["2019-02-29", "2019-13-01", "2019-1-1", "yesterday", "2019-06-31", "2019-06", "+019-06-01"] {
+        for text in
+            ["2019-02-29", "2019-13-01", "2019-1-1", "yesterday", "2019-06-31", "2019-06", "+019-06-01"]
+        {
             assert!(text.parse::<Date>().is_err(), "{text}");
         }
     }

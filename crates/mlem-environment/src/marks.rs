@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn estimators_print_all_their_parameters_only_in_old_versions() {
-        let output = "RandomForestClassifier(bootstrap=True,\n            n_jobs=1, verbose=0, warm_start=False)";
+        let output =
+            "RandomForestClassifier(bootstrap=True,\n            n_jobs=1, verbose=0, warm_start=False)";
         assert_eq!(
             said(output, "RandomForestClassifier()"),
             [

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use mlem_environment::{Clue, Date, Detector, Knowledge, Says, Why, marks};
-use mlem_notebook::{CellKind, Notebook, Output};
+use mlem_environment::{Clue, Date, Knowledge, Says, Surroundings, detect_units, marks};
+use mlem_notebook::{Notebook, Output};
+use mlem_python::Program;
 use mlem_python::ast::Expr;
 use mlem_python::ast::visitor::{Visitor, walk_expr};
-use mlem_python::{Program, Unit};
 use mlem_rules::checks::PYTHON2;
 use mlem_rules::{Catalogue, Demonstration, Kind, Rule};
 use pep440_rs::{Version, VersionSpecifiers};
@@ -21,26 +21,33 @@ fn place(path: &str, cell: Option<usize>) -> String {
     cell.map_or_else(|| path.to_owned(), |cell| format!("cell {cell}"))
 }
 
-/// What is known without looking at any rule: the day it was last run at the latest, the notebook as it is stored,
-/// and what lies around it.
-pub fn of_notebook(notebook: &Notebook, folder: &Path, as_of: Option<Date>) -> Vec<Clue> {
-    let cells: Vec<(usize, Unit)> = notebook
-        .cells()
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| cell.kind == CellKind::Code)
-        .map(|(index, cell)| (index, Unit::cell(&cell.source)))
-        .collect();
-    let numbers: Vec<usize> = cells.iter().map(|(index, _)| *index).collect();
-    let program = Program::new(cells.into_iter().map(|(_, unit)| unit).collect());
-    let mut clues = Vec::new();
-    if let Some(day) = as_of {
-        clues.push(Clue { says: Says::AsOf(day), evidence: format!("`--as-of` says {day}") });
-    }
+/// A notebook as it is stored: the file, the program of its code cells, and their indices among all cells.
+#[derive(Clone, Copy)]
+pub struct Stored<'a> {
+    /// The file.
+    pub notebook: &'a Notebook,
+    /// Its code cells; whether Python 2 was lifted does not matter.
+    pub program: &'a Program,
+    /// Index of each unit's cell.
+    pub cells: &'a [usize],
+    /// The folder in which it lies.
+    pub folder: &'a Path,
+}
+
+/// What is known without looking at any rule: the day on which it was last run at the latest, the notebook as it is
+/// stored, and what lies around it.
+pub fn of_notebook(stored: Stored<'_>, as_of: Option<Date>) -> Vec<Clue> {
+    let Stored { notebook, program, cells, folder } = stored;
+    let mut clues: Vec<Clue> = as_of.map(of_day).into_iter().collect();
     clues.extend(metadata(notebook));
-    clues.extend(stated(&program, &numbers, folder));
-    clues.extend(stored(notebook, &program, &numbers));
+    clues.extend(stated(program, cells, folder));
+    clues.extend(outputs(notebook, program, cells));
     clues
+}
+
+/// What the user says.
+pub fn of_day(day: Date) -> Clue {
+    Clue { says: Says::AsOf(day), evidence: format!("`--as-of` says {day}") }
 }
 
 fn metadata(notebook: &Notebook) -> Option<Clue> {
@@ -60,28 +67,41 @@ fn metadata(notebook: &Notebook) -> Option<Clue> {
 
 /// Versions that install lines and the repository's requirements state.
 fn stated(program: &Program, numbers: &[usize], folder: &Path) -> Vec<Clue> {
-    let detected = Detector::new((3, 13)).detect(program.units(), folder);
-    let lines = detected.needs.iter().filter(|need| need.why == Why::PipLine).filter_map(|need| {
-        let place = format!("cell {}", numbers.get(need.unit?)?);
-        Some((need.distribution.as_ref()?, need.specifier.as_str(), place))
-    });
-    let files = detected.evidence.iter().map(|evidence| {
+    let mut stated: Vec<(String, String, String)> = Vec::new();
+    for (unit, number) in program.units().iter().zip(numbers) {
+        if !unit.source().contains("install") {
+            continue;
+        }
+        // Each cell alone: of several that ask for a distribution, each has its say.
+        let detected = detect_units(std::slice::from_ref(unit), &Surroundings::default(), (3, 13));
+        for need in detected.needs {
+            // Where an import still exists is known of today's versions, not of the notebook's.
+            let is_ours = need.import.as_deref().is_some_and(|import| {
+                Knowledge::shipped().offer(import).is_some_and(|offer| offer.specifier == need.specifier)
+            });
+            if let Some(distribution) = need.distribution.filter(|_| !is_ours) {
+                stated.push((distribution.to_string(), need.specifier, place("", Some(*number))));
+            }
+        }
+    }
+    for evidence in Surroundings::read(folder).evidence() {
         let name = evidence.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (&evidence.requirement.distribution, evidence.requirement.specifier.as_str(), name)
-    });
-    lines
-        .chain(files)
+        let requirement = &evidence.requirement;
+        stated.push((requirement.distribution.to_string(), requirement.specifier.clone(), name));
+    }
+    stated
+        .into_iter()
         .filter(|(_, specifier, _)| !specifier.is_empty())
         .filter_map(|(distribution, specifier, place)| {
-            let specifiers = VersionSpecifiers::from_str(specifier).ok()?;
+            let specifiers = VersionSpecifiers::from_str(&specifier).ok()?;
             let evidence = format!("{place} asks for {distribution}{specifier}");
-            Some(Clue { says: Says::Versions(distribution.to_string(), specifiers), evidence })
+            Some(Clue { says: Says::Versions(distribution, specifiers), evidence })
         })
         .collect()
 }
 
 /// What stored outputs tell: warnings of a change to come, versions that were printed, paths, and their own form.
-fn stored(notebook: &Notebook, program: &Program, numbers: &[usize]) -> Vec<Clue> {
+fn outputs(notebook: &Notebook, program: &Program, numbers: &[usize]) -> Vec<Clue> {
     let mut clues = Vec::new();
     let is_written = |regex: &Regex| program.units().iter().any(|unit| regex.is_match(unit.source()));
     for (unit, number) in numbers.iter().enumerate() {
@@ -171,10 +191,8 @@ impl<'a> Visitor<'a> for Versions<'a> {
 
 /// The version before which a rule's old form ran, if the rule says so for certain.
 fn gone_since(rule: &Rule) -> Option<&Version> {
-    let is_gone = matches!(
-        rule.kind,
-        Kind::Moved | Kind::Renamed | Kind::Argument | Kind::Rewrite | Kind::Error
-    );
+    let is_gone =
+        matches!(rule.kind, Kind::Moved | Kind::Renamed | Kind::Argument | Kind::Rewrite | Kind::Error);
     (is_gone && rule.proof == Demonstration::Fails && rule.library != "python").then_some(&rule.since)
 }
 
@@ -183,6 +201,11 @@ pub fn of_rule(rule: &Rule, seen: &str) -> Option<Clue> {
     let since = gone_since(rule)?;
     let evidence = format!("{seen} uses what is gone since {} {since} ({})", rule.library, rule.id);
     Some(Clue { says: Says::Between(rule.library.clone(), None, Some(since.clone())), evidence })
+}
+
+/// What follows from Python 2 syntax.
+pub fn of_python2(seen: &str) -> Clue {
+    Clue { says: Says::Python(Version::new([2, 7])), evidence: format!("{seen} is Python 2") }
 }
 
 /// What follows from changes that were made because of proven or live evidence. A cell whose author let it fail
@@ -195,8 +218,7 @@ pub fn of_edits(edits: &[EditRecord], catalogue: &Catalogue, may_fail: &dyn Fn(u
             let seen = place(&edit.path, edit.cell);
             let id = edit.rule.as_deref()?;
             if id == PYTHON2.id {
-                let evidence = format!("{seen} is Python 2");
-                return Some(Clue { says: Says::Python(Version::new([2, 7])), evidence });
+                return Some(of_python2(&seen));
             }
             of_rule(catalogue.rule(id)?, &seen)
         })
@@ -206,6 +228,7 @@ pub fn of_edits(edits: &[EditRecord], catalogue: &Catalogue, may_fail: &dyn Fn(u
 #[cfg(test)]
 mod tests {
     use mlem_environment::Age;
+    use mlem_python::Unit;
     use serde_json::json;
 
     use super::*;
@@ -217,13 +240,19 @@ mod tests {
                 json!({"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": outputs, "source": source})
             })
             .collect();
-        let text = json!({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 2}).to_string();
+        let text =
+            json!({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 2}).to_string();
         Notebook::parse(text, Path::new("a.ipynb")).expect("a notebook")
     }
 
     fn age(metadata: serde_json::Value, cells: &[(&str, serde_json::Value)]) -> Age {
         let folder = tempfile::tempdir().expect("a folder");
-        Age::of(&of_notebook(&notebook(metadata, cells), folder.path(), None))
+        let notebook = notebook(metadata, cells);
+        let units = notebook.cells().iter().map(|cell| Unit::cell(&cell.source)).collect();
+        let numbers: Vec<usize> = (0..cells.len()).collect();
+        let program = &Program::new(units);
+        let stored = Stored { notebook: &notebook, program, cells: &numbers, folder: folder.path() };
+        Age::of(&of_notebook(stored, None))
     }
 
     fn proven(age: &Age, library: &str, before: &str) -> Option<String> {
@@ -261,7 +290,10 @@ mod tests {
         let bound = |bound: &Option<mlem_environment::Bound<Version>>| {
             bound.as_ref().map(|bound| bound.at.to_string())
         };
-        assert_eq!((bound(&versions.from).as_deref(), bound(&versions.to).as_deref()), (Some("0.20"), Some("0.22")));
+        assert_eq!(
+            (bound(&versions.from).as_deref(), bound(&versions.to).as_deref()),
+            (Some("0.20"), Some("0.22"))
+        );
         assert!(proven(&age, "pandas", "1.2").expect("proven").contains("Python 3.6"));
     }
 

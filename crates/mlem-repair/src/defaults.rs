@@ -6,15 +6,17 @@
 use std::collections::{BTreeSet, HashSet};
 
 use mlem_environment::{Age, Clue, Date};
+use mlem_notebook::CellIndex;
 use mlem_python::{Edit, Program};
-use mlem_rules::{Catalogue, DefaultPin, Finding, Kind, Past, Pins, Question, Rule};
+use mlem_rules::{Catalogue, DefaultPin, Finding, Ignores, Kind, Past, Pins, Question, Rule};
 use pep440_rs::Version;
 
 use crate::clues;
 use crate::report::{EditRecord, EditSource, VersionsRecord};
 use crate::session::{Cause, Failure};
-use crate::sources::Sources;
+use crate::sources::{Place, Sources};
 use crate::statics::record_place;
+use crate::wanted::Wanted;
 
 /// What the user says about a notebook's time, and whether defaults are pinned at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +59,21 @@ impl Time {
     }
 }
 
+/// A past that proves everything: it tells whether a notebook's time matters at all.
+struct Always;
+
+impl Past for Always {
+    fn proves(&self, _: &str, _: Option<&Version>, _: &Version) -> Option<String> {
+        Some(String::new())
+    }
+}
+
+/// Whether a program has calls that would be pinned if its time were known. Most have none, and finding out their
+/// time would cost more than all the rest of a check.
+pub(crate) fn matters(program: &Program, catalogue: &'static Catalogue, target: &Pins) -> bool {
+    !catalogue.default_pins(program, target, &Always).is_empty()
+}
+
 /// Which pin: the piece, the rule, and the how-manieth of that rule in the piece.
 pub(crate) type PinKey = (usize, String, usize);
 
@@ -86,18 +103,26 @@ fn programs(sources: &Sources) -> Vec<(usize, Program)> {
     std::iter::once((0, sources.program())).chain(modules).collect()
 }
 
-fn find(sources: &Sources, catalogue: &'static Catalogue, target: &Pins, past: &dyn Past) -> Vec<Found> {
+fn find(sources: &Sources, wanted: &Wanted, target: &Pins, past: &dyn Past) -> Vec<Found> {
+    let catalogue = wanted.catalogue();
     let mut found: Vec<Found> = Vec::new();
     for (base, program) in programs(sources) {
-        for DefaultPin { finding, evidence } in catalogue.default_pins(&program, target, past) {
+        let pins = catalogue.default_pins(&program, target, past);
+        let ignores = Ignores::of(catalogue, program.units());
+        for DefaultPin { finding, evidence } in pins {
+            let lines = program.units()[finding.unit].lines(finding.range);
+            let place = &sources.pieces()[base + finding.unit].place;
+            if ignores.silence(&finding.rule.id, finding.unit, lines) || !wanted.has(place, &finding.rule.id)
+            {
+                continue;
+            }
             let place = finding.fix.as_ref().and_then(|fix| fix.edits.first()).cloned();
             let (unit, edit) = match place {
                 Some((unit, edit)) => (unit, Some(edit)),
                 None => (finding.unit, None),
             };
             let piece = base + unit;
-            let count =
-                found.iter().filter(|it| it.key.0 == piece && it.key.1 == finding.rule.id).count();
+            let count = found.iter().filter(|it| it.key.0 == piece && it.key.1 == finding.rule.id).count();
             found.push(Found {
                 key: (piece, finding.rule.id.clone(), count),
                 rule: finding.rule,
@@ -114,19 +139,25 @@ fn find(sources: &Sources, catalogue: &'static Catalogue, target: &Pins, past: &
 pub(crate) fn pin(
     sources: &mut Sources,
     notebook: &str,
-    catalogue: &'static Catalogue,
+    wanted: &Wanted,
     target: &Pins,
     past: &dyn Past,
     rejected: &HashSet<PinKey>,
 ) -> Vec<Pinned> {
-    let mut found = find(sources, catalogue, target, past);
+    let mut found = find(sources, wanted, target, past);
     // From the end of each piece to its start, so that the places before stay where they are; of several at one place
     // the last goes in first.
     found.reverse();
     found.sort_by_key(|it| std::cmp::Reverse((it.key.0, it.edit.as_ref().map(|edit| edit.range.start()))));
     let mut pinned = Vec::new();
+    let mut behind = None;
     for Found { key, rule, evidence, reason, edit } in found {
-        let Some(edit) = edit.filter(|_| !rejected.contains(&key)) else { continue };
+        let Some(mut edit) = edit.filter(|_| !rejected.contains(&key)) else { continue };
+        let here = (key.0, edit.range.start());
+        // Between empty parentheses the first pin needs no comma before it, but one to the pin behind it.
+        if behind.replace(here) == Some(here) && !edit.text.starts_with(',') {
+            edit.text.push_str(", ");
+        }
         // An edit that would not parse is left out, like everywhere.
         if let Ok(change) = sources.apply(key.0, &[edit]) {
             let parameter = rule.default_change().map(|change| change.parameter.clone());
@@ -135,7 +166,7 @@ pub(crate) fn pin(
         }
     }
     pinned.reverse();
-    pinned.extend(by_rules(sources, notebook, catalogue, target, past, rejected));
+    pinned.extend(by_rules(sources, notebook, wanted, target, past, rejected));
     pinned
 }
 
@@ -143,11 +174,12 @@ pub(crate) fn pin(
 fn by_rules(
     sources: &mut Sources,
     notebook: &str,
-    catalogue: &'static Catalogue,
+    wanted: &Wanted,
     target: &Pins,
     past: &dyn Past,
     rejected: &HashSet<PinKey>,
 ) -> Vec<Pinned> {
+    let catalogue = wanted.catalogue();
     let is_about_default = |rule: &Rule| rule.kind == Kind::Default && rule.default_change().is_none();
     let waits = catalogue.rules().iter().any(|rule| {
         is_about_default(rule)
@@ -168,7 +200,8 @@ fn by_rules(
             let findings = catalogue.check(&Question::without_kernel(&program, target));
             let mut proven = findings.into_iter().filter_map(|finding| {
                 let evidence = past.proves(&finding.rule.library, None, &finding.rule.since)?;
-                let is_meant = is_about_default(finding.rule) && finding.fix.is_some();
+                let is_wanted = wanted.has(&sources.pieces()[base + finding.unit].place, &finding.rule.id);
+                let is_meant = is_wanted && is_about_default(finding.rule) && finding.fix.is_some();
                 is_meant.then_some((finding, evidence))
             });
             let Some((finding, evidence)) = proven.nth(skip) else { break };
@@ -224,23 +257,34 @@ fn record(
 pub fn fix(
     sources: &mut Sources,
     notebook: &str,
-    catalogue: &'static Catalogue,
+    wanted: &Wanted,
     target: &Pins,
     time: &Time,
 ) -> Vec<EditRecord> {
-    let pinned = pin(sources, notebook, catalogue, target, time, &HashSet::new());
+    let pinned = pin(sources, notebook, wanted, target, time, &HashSet::new());
     pinned.into_iter().map(|pinned| pinned.record).collect()
+}
+
+/// The time of sources that were fixed by `edits`, as their stored state and those edits tell it.
+pub fn time_of(stored: &[Clue], edits: &[EditRecord], sources: &Sources, catalogue: &Catalogue) -> Time {
+    let may_fail = |cell: usize| {
+        let place = Place::Cell(CellIndex(cell));
+        sources.position(&place).is_some_and(|piece| sources.pieces()[piece].may_fail)
+    };
+    let mut all = stored.to_vec();
+    all.extend(clues::of_edits(edits, catalogue, &may_fail));
+    Time::of(&all)
 }
 
 /// Calls that relied on a default which no argument gives any more, in words.
 pub fn not_pinned(
     sources: &Sources,
     notebook: &str,
-    catalogue: &'static Catalogue,
+    wanted: &Wanted,
     target: &Pins,
     time: &Time,
 ) -> Vec<String> {
-    find(sources, catalogue, target, time)
+    find(sources, wanted, target, time)
         .into_iter()
         .filter(|found| found.edit.is_none())
         .map(|found| {
@@ -263,14 +307,13 @@ pub(crate) struct Defaults {
 
 impl Defaults {
     /// The time that follows from the stored notebook and the changes made so far.
-    pub(crate) fn time(&self, edits: &[EditRecord], catalogue: &Catalogue, sources: &Sources) -> Option<Time> {
-        let mut all = self.clues.clone()?;
-        let may_fail = |cell: usize| {
-            let place = crate::sources::Place::Cell(mlem_notebook::CellIndex(cell));
-            sources.position(&place).is_some_and(|piece| sources.pieces()[piece].may_fail)
-        };
-        all.extend(clues::of_edits(edits, catalogue, &may_fail));
-        Some(Time::of(&all))
+    pub(crate) fn time(
+        &self,
+        edits: &[EditRecord],
+        catalogue: &Catalogue,
+        sources: &Sources,
+    ) -> Option<Time> {
+        Some(time_of(self.clues.as_ref()?, edits, sources, catalogue))
     }
 }
 
@@ -297,9 +340,8 @@ impl Layer {
             _ => String::new(),
         };
         let culprit = failure.culprit().map_or(failure.cell, |(piece, _)| piece);
-        let is_named = |pinned: &&&Pinned| {
-            pinned.parameter.as_ref().is_some_and(|parameter| is_word(&text, parameter))
-        };
+        let is_named =
+            |pinned: &&&Pinned| pinned.parameter.as_ref().is_some_and(|parameter| is_word(&text, parameter));
         let is_there = |pinned: &&&Pinned| pinned.key.0 == culprit || pinned.key.0 == failure.cell;
         let keys = |chosen: Vec<&&Pinned>| chosen.into_iter().map(|pinned| pinned.key.clone()).collect();
         let named: Vec<&&Pinned> = reaching.iter().filter(is_named).collect();
@@ -314,9 +356,8 @@ impl Layer {
 /// Whether a text holds a word that is no part of a longer one.
 fn is_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
-    })
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }
 
 /// Whether what a unit binds or changes is read by a later one, directly or through others.
@@ -343,6 +384,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
+    use mlem_configuration::Settings;
     use mlem_environment::Says;
     use mlem_notebook::Notebook;
 
@@ -354,6 +396,11 @@ mod tests {
         let packages = [("scikit-learn", "1.9.1"), ("pandas", "3.1.1")];
         let packages = packages.map(|(name, text)| (name.to_owned(), version(text)));
         Pins { python: (3, 13), packages: BTreeMap::from(packages) }
+    }
+
+    fn wanted() -> Wanted {
+        let settings = Settings::of_target(target());
+        Wanted::new(&settings, Path::new("a.ipynb"), Path::new(""), &Sources::default())
     }
 
     fn below(library: &str, version: &str) -> Time {
@@ -371,14 +418,8 @@ mod tests {
 
     fn pinned(script: &str, rejected: &HashSet<PinKey>) -> (Sources, Vec<Pinned>) {
         let mut sources = sources(script);
-        let pins = pin(
-            &mut sources,
-            "a.ipynb",
-            Catalogue::shipped(),
-            &target(),
-            &below("scikit-learn", "0.22"),
-            rejected,
-        );
+        let time = below("scikit-learn", "0.20");
+        let pins = pin(&mut sources, "a.ipynb", &wanted(), &target(), &time, rejected);
         (sources, pins)
     }
 
@@ -397,10 +438,14 @@ mod tests {
 
     #[test]
     fn several_pins_of_one_call_stand_in_one_call() {
-        let (sources, pins) = pinned("from sklearn.linear_model import SGDClassifier as S\ns = S()\n", &HashSet::new());
+        let (sources, pins) =
+            pinned("from sklearn.linear_model import SGDClassifier as S\ns = S()\n", &HashSet::new());
         assert_eq!(pins.len(), 2);
         let text = &sources.cells()[0].current;
-        assert!(text.contains("S(max_iter=5, tol=None)") || text.contains("S(tol=None, max_iter=5)"), "{text}");
+        assert!(
+            text.contains("S(max_iter=5, tol=None)") || text.contains("S(tol=None, max_iter=5)"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -408,7 +453,7 @@ mod tests {
         let script = "import pandas as pd\ns = pd.Series(['a.b'])\nprint(s.str.replace('a.', 'c'))\n";
         let pins = |time: &Time| {
             let mut sources = sources(script);
-            fix(&mut sources, "a.ipynb", Catalogue::shipped(), &target(), time);
+            fix(&mut sources, "a.ipynb", &wanted(), &target(), time);
             sources.cells()[0].current.clone()
         };
         assert!(pins(&below("pandas", "1.2")).contains("s.str.replace('a.', 'c', regex=True)"));
@@ -416,8 +461,7 @@ mod tests {
     }
 
     fn failure(cell: usize, evalue: &str) -> Failure {
-        let exception =
-            Exception { ename: "ValueError".into(), evalue: evalue.into(), frames: Vec::new() };
+        let exception = Exception { ename: "ValueError".into(), evalue: evalue.into(), frames: Vec::new() };
         Failure { cell, cause: Cause::Exception { exception, user_lines: Vec::new() } }
     }
 

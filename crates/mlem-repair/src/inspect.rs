@@ -4,12 +4,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use mlem_configuration::Settings;
-use mlem_environment::Probe;
+use mlem_environment::{Clue, Probe};
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::{EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_python2};
 use mlem_rules::checks::{Check, PYTHON2, SYNTAX, UNUSED, VANISHED};
-use mlem_rules::{Finding, Ignores, Pins, Proof, Question, Safety, one_a_place};
+use mlem_rules::{DefaultPin, Finding, Ignores, Pins, Proof, Question, Safety, one_a_place};
 use serde::Serialize;
+
+use crate::clues::{self, Stored};
+use crate::defaults::{self, Dating, Time};
 
 /// One thing that does not fit the target environment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -42,6 +45,8 @@ pub struct Asked<'a> {
     pub settings: &'a Settings,
     /// Whether `# mlem: ignore` comments that silence nothing are findings.
     pub unused_ignores: bool,
+    /// What is said about the time of what is inspected.
+    pub dating: Dating,
 }
 
 /// What was found in a notebook or module.
@@ -68,13 +73,29 @@ pub fn notebook(notebook: &Notebook, path: &Path, asked: Asked<'_>, probe: Optio
         .filter(|(_, cell)| cell.kind == CellKind::Code)
         .map(|(index, cell)| (index, Unit::cell(&cell.source)))
         .collect();
-    let places = cells.iter().map(|(index, _)| Some(*index)).collect();
-    inspect(cells.into_iter().map(|(_, unit)| unit).collect(), places, path, asked, probe)
+    let numbers: Vec<usize> = cells.iter().map(|(index, _)| *index).collect();
+    let places = numbers.iter().copied().map(Some).collect();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let told = |program: &Program| {
+        let stored = Stored { notebook, program, cells: &numbers, folder };
+        clues::of_notebook(stored, asked.dating.as_of)
+    };
+    let may_fail = |cell: Option<usize>| cell.is_some_and(|cell| notebook.cells()[cell].may_fail());
+    let time = Telling { told: &told, may_fail: &may_fail };
+    inspect(cells.into_iter().map(|(_, unit)| unit).collect(), places, path, asked, time, probe)
+}
+
+/// How the time of what is inspected is found out, should it matter.
+struct Telling<'a> {
+    told: &'a dyn Fn(&Program) -> Vec<Clue>,
+    may_fail: &'a dyn Fn(Option<usize>) -> bool,
 }
 
 /// Inspects one `.py` file.
 pub fn module(source: &str, path: &Path, asked: Asked<'_>, probe: Option<&mut Probe>) -> Inspected {
-    inspect(vec![Unit::module(source)], vec![None], path, asked, probe)
+    let told = |_: &Program| asked.dating.as_of.map(clues::of_day).into_iter().collect();
+    let time = Telling { told: &told, may_fail: &|_| false };
+    inspect(vec![Unit::module(source)], vec![None], path, asked, time, probe)
 }
 
 /// A finding before its place is put in words.
@@ -120,6 +141,7 @@ fn inspect(
     cells: Vec<Option<usize>>,
     path: &Path,
     asked: Asked<'_>,
+    time: Telling<'_>,
     probe: Option<&mut Probe>,
 ) -> Inspected {
     let (catalogue, target) = (asked.settings.catalogue(), asked.settings.target());
@@ -130,6 +152,23 @@ fn inspect(
     raw.retain(|raw| !ignores.take(raw.rule, raw.unit, (raw.line, raw.line)));
 
     let mut findings = catalogue.check_regardless(&Question::without_kernel(&program, target));
+    if !asked.dating.no_pins && defaults::matters(&program, catalogue, target) {
+        let mut clues = (time.told)(&program);
+        // Lifted units are there only where the notebook is Python 2.
+        if let Some(unit) = originals.iter().position(Option::is_some) {
+            clues.push(clues::of_python2(&seen_in(cells[unit], path)));
+        }
+        let proven = findings.iter().filter(|finding| finding.proof == Proof::Proven);
+        let trusted = proven.filter(|finding| !(time.may_fail)(cells[finding.unit]));
+        clues.extend(
+            trusted.filter_map(|finding| clues::of_rule(finding.rule, &seen_in(cells[finding.unit], path))),
+        );
+        let pins = catalogue.default_pins(&program, target, &Time::of(&clues));
+        findings.extend(pins.into_iter().map(|DefaultPin { mut finding, evidence }| {
+            finding.message = format!("{}; {evidence}", finding.message);
+            finding
+        }));
+    }
     let ruled: Vec<(usize, TextRange)> =
         findings.iter().map(|finding| (finding.unit, finding.range)).collect();
     findings.retain(|finding| {
@@ -189,6 +228,10 @@ fn inspect(
         })
         .collect();
     Inspected { path: path.to_owned(), findings, warnings, program }
+}
+
+fn seen_in(cell: Option<usize>, path: &Path) -> String {
+    cell.map_or_else(|| path.display().to_string(), |cell| format!("cell {cell}"))
 }
 
 /// The program in the target's syntax, for each unit that had to be lifted what it was, and what is found by that.

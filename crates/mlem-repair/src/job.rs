@@ -15,10 +15,10 @@ use mlem_verdict::{OutputStatus, Tolerance, Verdict};
 use pep440_rs::Version;
 use sha2::{Digest, Sha256};
 
+use crate::clues::{self, Stored};
 use crate::dead_ends::Waiting;
-use crate::live::{Ending, Event, Proven, Repair, Strategy};
-use crate::clues;
 use crate::defaults::{self, Dating, Defaults};
+use crate::live::{Ending, Event, Proven, Repair, Strategy};
 use crate::modules;
 use crate::paths::{self, FileIndex, Root};
 use crate::record::Recorder;
@@ -195,7 +195,9 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let pins = pins(job.environment);
     let wanted = Wanted::new(job.settings, &path, &root, &sources);
     let Dating { as_of, no_pins } = job.options.dating;
-    let clues = (!no_pins).then(|| clues::of_notebook(&notebook, &folder, as_of));
+    let cells = sources.cell_indices();
+    let stored = Stored { notebook: &notebook, program: &program, cells: &cells, folder: &folder };
+    let clues = (!no_pins).then(|| clues::of_notebook(stored, as_of));
 
     let Begun { run, resumed } = begin(&job, &path, &notebook, &wanted)?;
     let mut recorder = Recorder::new(run);
@@ -445,7 +447,7 @@ async fn conclude(
             stopped(&repair, context.shown)
         }
     };
-    let time = repair.defaults.time(&repair.edits, repair.catalogue, sources);
+    let time = repair.defaults.time(&repair.edits, repair.wanted.catalogue(), sources);
     notes.extend(time.iter().flat_map(|time| time.0.conflicts().iter().cloned()));
     notes.append(&mut repair.defaults.notes);
     let report = Report {

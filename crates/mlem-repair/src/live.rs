@@ -12,8 +12,8 @@ use mlem_python::{Ranged, Unit};
 use mlem_rules::Pins;
 
 use crate::attempt::Trial;
-use crate::defaults::{self, Defaults, Layer, PinKey};
 use crate::dead_ends::DeadEnds;
+use crate::defaults::{self, Defaults, Layer, PinKey};
 use crate::paths::FileIndex;
 use crate::propose::{Knowledge, Proposal, proposals};
 use crate::record::Recorder;
@@ -185,11 +185,10 @@ impl Repair<'_> {
 
     /// Writes out the old defaults that the notebook relied on; nothing when there is none.
     fn pin(&mut self) -> Option<Layer> {
-        let time = self.defaults.time(&self.edits, self.catalogue, &self.sources)?;
+        let time = self.defaults.time(&self.edits, self.wanted.catalogue(), &self.sources)?;
         let (unpinned, edits) = (self.sources.clone(), self.edits.len());
         let rejected = &self.defaults.rejected;
-        let pinned =
-            defaults::pin(&mut self.sources, self.name, self.catalogue, &self.pins, &time, rejected);
+        let pinned = defaults::pin(&mut self.sources, self.name, &self.wanted, &self.pins, &time, rejected);
         self.edits.extend(pinned.iter().map(|pinned| pinned.record.clone()));
         (!pinned.is_empty()).then_some(Layer { unpinned, edits, pinned })
     }

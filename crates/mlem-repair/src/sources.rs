@@ -108,6 +108,17 @@ impl Sources {
         &self.pieces[..self.cells]
     }
 
+    /// Index of each code cell among all cells.
+    pub fn cell_indices(&self) -> Vec<usize> {
+        self.cells()
+            .iter()
+            .filter_map(|piece| match piece.place {
+                Place::Cell(index) => Some(index.0),
+                Place::Module(_) => None,
+            })
+            .collect()
+    }
+
     /// The helper modules.
     pub fn modules(&self) -> &[Piece] {
         &self.pieces[self.cells..]

@@ -99,7 +99,10 @@ fn what_is_given_is_not_pinned() {
         ("RF(max_depth=3)", "RF(max_depth=3, n_estimators=10)"),
         ("RF(\n    max_depth=3,  # shallow\n)", "RF(\n    max_depth=3, n_estimators=10,  # shallow\n)"),
         ("models = [('a', RF())]", "models = [('a', RF(n_estimators=10))]"),
-        ("def make():\n    return RF(max_depth=(3))", "def make():\n    return RF(max_depth=(3), n_estimators=10)"),
+        (
+            "def make():\n    return RF(max_depth=(3))",
+            "def make():\n    return RF(max_depth=(3), n_estimators=10)",
+        ),
         ("RF(50)", "RF(50)"),
         ("RF(n_estimators=50)", "RF(n_estimators=50)"),
         ("RF(*options)", "RF(*options)"),
@@ -107,11 +110,17 @@ fn what_is_given_is_not_pinned() {
         ("RF(**{'n_estimators': 5})", "RF(**{'n_estimators': 5})"),
         ("o = {'n_estimators': 5}\nRF(**o)", "o = {'n_estimators': 5}\nRF(**o)"),
         ("o = {'max_depth': 5}\nRF(**o)", "o = {'max_depth': 5}\nRF(**o, n_estimators=10)"),
-        ("o = dict(max_depth=5)\no['n_estimators'] = 7\nRF(**o)", "o = dict(max_depth=5)\no['n_estimators'] = 7\nRF(**o)"),
+        (
+            "o = dict(max_depth=5)\no['n_estimators'] = 7\nRF(**o)",
+            "o = dict(max_depth=5)\no['n_estimators'] = 7\nRF(**o)",
+        ),
         ("m = RF()\nm.set_params(n_estimators=7)", "m = RF()\nm.set_params(n_estimators=7)"),
         ("m = RF()\npipe.set_params(rf__n_estimators=7)", "m = RF()\npipe.set_params(rf__n_estimators=7)"),
         ("m = RF()\nm.n_estimators = 7", "m = RF()\nm.n_estimators = 7"),
-        ("def RandomForestClassifier():\n    pass\nRandomForestClassifier()", "def RandomForestClassifier():\n    pass\nRandomForestClassifier()"),
+        (
+            "def RandomForestClassifier():\n    pass\nRandomForestClassifier()",
+            "def RandomForestClassifier():\n    pass\nRandomForestClassifier()",
+        ),
     ];
     for (before, after) in cases {
         let cell = format!("{forest}{before}");
@@ -138,11 +147,13 @@ fn other_arguments_can_make_a_default_irrelevant() {
 #[test]
 fn parameters_in_a_dictionary_are_pinned_there_and_once() {
     let past = Had("0.90".parse().unwrap());
-    let cell = "import xgboost as xgb\np = {'eta': 0.1, 'base_score': 0.5}\na = xgb.train(p, d)\nb = xgb.cv(p, d)";
+    let cell =
+        "import xgboost as xgb\np = {'eta': 0.1, 'base_score': 0.5}\na = xgb.train(p, d)\nb = xgb.cv(p, d)";
     let (got, pins) = pinned(&[cell], &newest("xgboost"), &past, &|_| true);
     assert_eq!(got, cell.replace("0.5}", "0.5, 'tree_method': 'exact'}"));
     assert_eq!(pins, 1);
-    let cell = "import xgboost as xgb\np = {'base_score': 0.5}\np['tree_method'] = 'hist'\na = xgb.train(p, d)";
+    let cell =
+        "import xgboost as xgb\np = {'base_score': 0.5}\np['tree_method'] = 'hist'\na = xgb.train(p, d)";
     assert_eq!(pinned(&[cell], &newest("xgboost"), &past, &|_| true).0, cell);
 }
 

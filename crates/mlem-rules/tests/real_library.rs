@@ -223,7 +223,8 @@ fn written_defaults_are_accepted_by_the_real_libraries() {
         };
         let outcome = python.run(&rule.setup, &text);
         // Without a network a download fails, but only after its arguments were accepted.
-        let offline = |name: &str| matches!(name, "URLError" | "HTTPError" | "ConnectionError" | "TimeoutError");
+        let offline =
+            |name: &str| matches!(name, "URLError" | "HTTPError" | "ConnectionError" | "TimeoutError");
         match &outcome.error {
             Some((name, _)) if !outcome.failed_setup && offline(name) => shown += 1,
             Some(_) => objections.push(format!("{} {}: {}", rule.id, rule.name, outcome.describe())),

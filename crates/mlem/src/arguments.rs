@@ -102,6 +102,23 @@ pub(crate) struct Target {
     pub(crate) target: Vec<String>,
 }
 
+/// When notebooks were written, and what follows for default values that have changed since.
+#[derive(Debug, Args)]
+pub(crate) struct Dating {
+    /// The notebooks were last run on this day or before, such as 2019-06-30
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<mlem_environment::Date>,
+    /// Leave old default values alone, even where the notebook's time proves that it relied on them
+    #[arg(long)]
+    pub(crate) no_default_pins: bool,
+}
+
+impl From<&Dating> for mlem_repair::defaults::Dating {
+    fn from(dating: &Dating) -> Self {
+        Self { as_of: dating.as_of, no_pins: dating.no_default_pins }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Notebooks, .py files, or folders of notebooks
@@ -127,6 +144,8 @@ pub(crate) struct Check {
     pub(crate) report_unused_ignores: bool,
     #[command(flatten)]
     pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) dating: Dating,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -168,6 +187,8 @@ pub(crate) struct Fix {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) dating: Dating,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -256,6 +277,8 @@ pub(crate) struct Modernize {
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) dating: Dating,
     #[command(flatten)]
     pub(crate) execution: Execution,
 }

@@ -1,4 +1,4 @@
-//! The five examples come back with the numbers of their own time, on the real current libraries.
+//! The examples come back with the numbers of their own time, on the real current libraries.
 #![cfg(feature = "real-library")]
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -69,4 +69,21 @@ fn plots_2018() {
 #[test]
 fn boosting_2019() {
     comes_back("boosting-2019", &["--data", "boosting-2019/input"]);
+}
+
+/// It runs on defaults that have changed since: other scores without them, every digit of the old ones with them.
+#[test]
+fn churn_2019() {
+    comes_back("churn-2019", &[]);
+    let place = Place::new();
+    let notebook = copy_example(&place, "churn-2019");
+    let python = std::env::var("MLEM_REAL_PYTHON").unwrap();
+    let notebook = notebook.to_str().unwrap();
+    let arguments = ["modernize", notebook, "--python", &python, "--out", "modern", "--no-default-pins"];
+    let ran = place.mlem(&arguments);
+    let report = place.json("modern/report.json");
+    assert_eq!(report["verdict"], "different", "{}{}", ran.stdout, ran.stderr);
+    let differing = report["outputs"].as_array().unwrap().iter().filter(|each| each["status"] == "different");
+    assert_eq!(differing.count(), 6);
+    assert!(report["edits"].as_array().unwrap().iter().all(|edit| edit["rule"] == "SK023"));
 }

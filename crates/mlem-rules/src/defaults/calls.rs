@@ -82,12 +82,7 @@ fn arguments<'a>(
 }
 
 /// The items of a dictionary that is written at a place, or bound to a name once and not changed where it matters.
-fn dictionary<'a>(
-    program: &'a Program,
-    unit: usize,
-    expr: &'a Expr,
-    parameter: &str,
-) -> Option<Given<'a>> {
+fn dictionary<'a>(program: &'a Program, unit: usize, expr: &'a Expr, parameter: &str) -> Option<Given<'a>> {
     match expr {
         Expr::Dict(dict) => literal(program, unit, dict),
         Expr::Call(call) => {
@@ -99,9 +94,10 @@ fn dictionary<'a>(
             }
             let source = program.units()[unit].source();
             let last = call.arguments.keywords.iter().map(|keyword| keyword.range.end()).max();
-            let names = call.arguments.keywords.iter().filter_map(|keyword| {
-                Some((keyword.arg.as_ref()?.as_str(), &source[keyword.value.range()]))
-            });
+            let names =
+                call.arguments.keywords.iter().filter_map(|keyword| {
+                    Some((keyword.arg.as_ref()?.as_str(), &source[keyword.value.range()]))
+                });
             let end = end(source, call.arguments.range, last);
             Some(Given { names: names.collect(), unit, end, is_dict: false })
         }

@@ -176,7 +176,7 @@ impl RawDefault {
         };
         let short = parsed[0].last_segment().to_string();
         let summary = format!(
-            "{short}: the default of {} was {} before {} {} and is {} since",
+            "the default of {short}'s {} is another: {} before {} {}, {} since",
             self.parameter, self.old, library, self.since, self.new
         );
         let is_method = matches!(parsed[0], Callable::Method { .. });

@@ -110,9 +110,10 @@ fn is_called(question: &Question, unit: usize, function: &Expr, callable: &Calla
 }
 
 fn is_mentioned(program: &Program, change: &DefaultChange) -> bool {
-    change.mentions.as_ref().is_none_or(|mentions| {
-        program.units().iter().any(|unit| mentions.is_match(unit.source()))
-    })
+    change
+        .mentions
+        .as_ref()
+        .is_none_or(|mentions| program.units().iter().any(|unit| mentions.is_match(unit.source())))
 }
 
 /// Parameters that the program sets on an object after it was made: `x.set_params(step__name=…)`, `x.name = …`.
@@ -155,7 +156,7 @@ fn finding(
         None => String::new(),
     };
     let message = format!(
-        "{} relied on {parameter}, which was {old} before {} {} and is {new} since{lack}",
+        "{} relied on the default of {parameter}: {old} before {} {}, {new} since{lack}",
         change.called(),
         rule.library,
         rule.since,

@@ -40,7 +40,11 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     let results: Vec<(&Chosen, Result<Vec<Inspected>, Failure>)> = chosen
         .par_iter()
         .map(|chosen| {
-            let asked = Asked { settings: &chosen.settings, unused_ignores: check.report_unused_ignores };
+            let asked = Asked {
+                settings: &chosen.settings,
+                unused_ignores: check.report_unused_ignores,
+                dating: (&check.dating).into(),
+            };
             (chosen, one(&chosen.file, asked, &seen, probe.as_ref()))
         })
         .collect();

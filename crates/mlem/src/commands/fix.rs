@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use mlem_configuration::Settings;
 use mlem_environment::Probe;
 use mlem_notebook::{Language, Notebook, write_atomic};
+use mlem_repair::clues::{self, Stored};
+use mlem_repair::defaults;
 use mlem_repair::report::EditRecord;
 use mlem_repair::sources::{Place, Sources};
 use mlem_repair::statics::{self, Permission};
@@ -118,6 +120,26 @@ fn one(file: &Path, fix: &Fix, settings: &Settings, probe: Option<&mut Probe>) -
         let moved = relocate::vanished_names(&mut sources, &shown, folder, &wanted, probe, permission);
         fixes.edits.extend(moved.edits);
         fixes.left_alone.extend(moved.left_alone);
+    }
+    let dating = defaults::Dating::from(&fix.dating);
+    let time = (!dating.no_pins).then(|| {
+        let told = match &notebook {
+            Some(notebook) => {
+                let (program, cells) = (sources.program(), sources.cell_indices());
+                let folder = file.parent().unwrap_or(Path::new(""));
+                clues::of_notebook(
+                    Stored { notebook, program: &program, cells: &cells, folder },
+                    dating.as_of,
+                )
+            }
+            None => dating.as_of.map(clues::of_day).into_iter().collect(),
+        };
+        defaults::time_of(&told, &fixes.edits, &sources, wanted.catalogue())
+    });
+    if let Some(time) = &time {
+        fixes.edits.extend(defaults::fix(&mut sources, &shown, &wanted, target, time));
+        fixes.left_alone.extend(time.0.conflicts().iter().cloned());
+        fixes.left_alone.extend(defaults::not_pinned(&sources, &shown, &wanted, target, time));
     }
     let diff = sources.unified_diff(file);
     if !(fix.diff || fix.check) {

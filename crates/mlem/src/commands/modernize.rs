@@ -100,6 +100,7 @@ fn one(
             Strategy::Rerun => mlem_repair::Strategy::Rerun,
         },
         resume: !arguments.no_resume,
+        dating: (&arguments.dating).into(),
     };
     let mut tell = |event| progress.event(event);
     let job = Job {
