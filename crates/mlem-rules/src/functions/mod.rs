@@ -15,6 +15,7 @@ mod splitters;
 mod spread;
 mod walk;
 mod xgboost;
+mod xgboost_labels;
 
 pub(crate) use walk::{assignments, each_expr, each_stmt};
 
@@ -65,6 +66,7 @@ const FUNCTIONS: &[FunctionRule] = &[
     FunctionRule { name: "iterator_lists", triggers: iterators::TRIGGERS, check: iterators::check },
     FunctionRule { name: "parameter_grid", triggers: grid::TRIGGERS, check: grid::check },
     FunctionRule { name: "xgboost_fit", triggers: xgboost::TRIGGERS, check: xgboost::check },
+    FunctionRule { name: "xgboost_labels", triggers: xgboost_labels::TRIGGERS, check: xgboost_labels::check },
 ];
 
 /// The function rule of that name.
