@@ -67,6 +67,11 @@ impl Condition {
         Ok(Condition(parsed.collect::<Result<_, _>>()?))
     }
 
+    /// Whether it is about the type of the value, and not about its text alone.
+    pub(crate) fn is_about_type(&self) -> bool {
+        self.0.iter().any(|alternative| matches!(alternative.test, Test::Type(_)))
+    }
+
     pub(crate) fn decide(&self, question: &Question, unit: usize, expr: &Expr) -> Verdict {
         let mut best = Verdict::Refuted;
         for alternative in &self.0 {

@@ -720,7 +720,7 @@ impl<'q> Checker<'q> {
             let Some(expr) = bindings.expr(name) else {
                 continue;
             };
-            decided = true;
+            decided |= condition.is_about_type();
             let verdict = condition.decide(self.question, self.unit, expr);
             if let Verdict::Unknown(reason) = &verdict
                 && rule.known.contains(name)
@@ -731,7 +731,8 @@ impl<'q> Checker<'q> {
                 return None;
             }
         }
-        let typed = pattern.receiver().is_some_and(|name| conditions.contains_key(name));
+        let typed =
+            pattern.receiver().is_some_and(|name| conditions.get(name).is_some_and(Condition::is_about_type));
         if !anchored && !typed {
             let receiver = pattern.receiver().and_then(|name| bindings.expr(name));
             if !judgement.take(receiver::decide(self.question, rule, self.unit, receiver)) {
