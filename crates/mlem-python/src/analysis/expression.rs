@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{self as ast, Expr, Operator, Stmt, UnaryOp};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_python_ast::{self as ast, Expr, Stmt, UnaryOp};
+use ruff_text_size::Ranged;
 
 use super::effects::Access;
 use super::names::{Symbol, TypeId};
-use super::scope::{Scope, ScopeKind};
 use super::{Pass, Value};
-use crate::types::Spec;
 
 /// Attributes that a DataFrame has whatever its columns are, so `df.name` is no column.
 const FRAME_ATTRIBUTES: &[&str] = &[
@@ -51,7 +49,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn named_type(&mut self, name: &str) -> Value {
+    pub(super) fn named_type(&mut self, name: &str) -> Value {
         Value::of(Some(self.names.type_of(name, Vec::new())))
     }
 
@@ -61,7 +59,7 @@ impl<'a> Pass<'a> {
         Value::of(Some(self.names.type_of(name, arguments)))
     }
 
-    fn type_name(&self, value: Value) -> Option<&str> {
+    pub(super) fn type_name(&self, value: Value) -> Option<&str> {
         value.ty.map(|ty| self.names.type_name(ty))
     }
 
@@ -244,7 +242,7 @@ impl<'a> Pass<'a> {
         candidate.map_or(Value::UNKNOWN, |qualified| Value::named(self.names.intern(&qualified)))
     }
 
-    fn attribute(&mut self, attribute: &'a ast::ExprAttribute, called: bool) -> Value {
+    pub(super) fn attribute(&mut self, attribute: &'a ast::ExprAttribute, called: bool) -> Value {
         let name = attribute.attr.as_str();
         let base = match attribute.value.as_ref() {
             // `df.a` that is not called reads column a, or an attribute of the whole.
@@ -333,343 +331,5 @@ impl<'a> Pass<'a> {
                 None => Cow::Borrowed(""),
             },
         }
-    }
-
-    // --- calls ---------------------------------------------------------------------------
-
-    fn call(&mut self, call: &'a ast::ExprCall) -> Value {
-        let at = call.range_start;
-        let mut receiver = None;
-        let function = match call.func.as_ref() {
-            Expr::Attribute(attribute) => {
-                let value = self.attribute(attribute, true);
-                self.record(attribute.range, value);
-                let base = self.facts[self.unit].get(&attribute.value.range()).copied();
-                receiver = Some((attribute, base.unwrap_or_default()));
-                value
-            }
-            other => self.expression(other),
-        };
-        let arguments: Vec<Option<TypeId>> =
-            call.arguments.args.iter().map(|e| self.expression(e).ty).collect();
-        let mut in_place = false;
-        for keyword in &call.arguments.keywords {
-            self.expression(&keyword.value);
-            let is = |name: &str| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == name);
-            let is_true = matches!(&keyword.value, Expr::BooleanLiteral(literal) if literal.value);
-            in_place |= is("inplace") && is_true;
-        }
-        self.note_call(call);
-        if let Some((attribute, base)) = receiver
-            && base.qualified.is_none()
-        {
-            let ty = base.ty.map(|ty| self.names.type_name(ty));
-            if in_place || self.table.is_mutator(ty, &attribute.attr) {
-                self.change_receiver(&attribute.value, at);
-            }
-        }
-        if in_place {
-            return self.named_type("NoneType");
-        }
-        if let Some(qualified) = function.qualified {
-            return self.call_qualified(call, qualified, &arguments);
-        }
-        if let Expr::Name(name) = call.func.as_ref()
-            && let Some(symbol) = self.names.find(&name.id)
-            && matches!(self.scopes.lookup(symbol), Some((Value::UNKNOWN, 0)))
-        {
-            let returned = self.returns.get(&symbol).copied();
-            return Value::of(returned.or_else(|| self.own_type(symbol)));
-        }
-        let Some((attribute, Value { ty: Some(ty), .. })) = receiver else { return Value::UNKNOWN };
-        let spec = self.table.method(self.names.type_name(ty), &attribute.attr);
-        if self.gives_dict_copy(attribute, call) {
-            return Value::UNKNOWN;
-        }
-        Value::of(spec.and_then(|spec| self.instance(spec, Some(ty), &arguments)))
-    }
-
-    /// `to_dict(orient)` and the like: an argument decides the type.
-    fn gives_dict_copy(&self, attribute: &ast::ExprAttribute, call: &ast::ExprCall) -> bool {
-        attribute.attr.as_str() == "drop"
-            && call.arguments.find_keyword("inplace").is_some_and(|keyword| {
-                // `inplace=flag`: nothing or a frame.
-                !keyword.value.is_boolean_literal_expr()
-            })
-    }
-
-    fn call_qualified(
-        &mut self,
-        call: &'a ast::ExprCall,
-        qualified: Symbol,
-        arguments: &[Option<TypeId>],
-    ) -> Value {
-        let name = self.names.text(qualified);
-        let table = self.table;
-        if let Some(index) = table.changed_argument(name)
-            && let Some(argument) = call.arguments.args.get(index)
-        {
-            self.change_receiver(argument, call.range_start);
-            return Value::UNKNOWN;
-        }
-        if name == "pandas.concat" {
-            return self.concat(call);
-        }
-        let decides = |keyword: &str| call.arguments.find_keyword(keyword).is_some();
-        let reader =
-            matches!(name, "pandas.read_csv" | "pandas.read_table" | "pandas.read_json" | "pandas.read_fwf");
-        if reader && (decides("chunksize") || decides("iterator") || decides("squeeze") || decides("typ")) {
-            return Value::UNKNOWN;
-        }
-        if let Some(spec) = table.function(name) {
-            let elementwise = name.starts_with("numpy.") && matches!(spec, Spec::Argument(_));
-            let ty = self.instance(spec, None, arguments);
-            // A scalar becomes a numpy scalar, a list an array.
-            let kept = |ty: &TypeId| {
-                let name = self.names.type_name(*ty);
-                !elementwise || name.starts_with("pandas.") || name.starts_with("numpy.")
-            };
-            return Value::of(ty.filter(kept));
-        }
-        let Some((owner, last)) = name.rsplit_once('.') else { return Value::UNKNOWN };
-        // `pandas.DataFrame.from_dict`: a method of a class the table knows.
-        if table.has_type(table.canonical(owner))
-            && let Some(spec) = table.method(table.canonical(owner), last)
-        {
-            let owner = table.canonical(owner).to_owned();
-            let ty = self.names.type_of(&owner, Vec::new());
-            return Value::of(self.instance(spec, Some(ty), arguments));
-        }
-        // By PEP 8 a capitalised name in a lower-case module is a class.
-        let is_class = last.starts_with(char::is_uppercase);
-        let in_module =
-            !owner.rsplit('.').next().is_some_and(|module| module.starts_with(char::is_uppercase));
-        if is_class && in_module {
-            let name = table.canonical(name).to_owned();
-            return self.named_type(&name);
-        }
-        Value::UNKNOWN
-    }
-
-    /// `pandas.concat` gives a DataFrame if any part is one, and a Series if all are and they
-    /// are put one below the other.
-    fn concat(&mut self, call: &'a ast::ExprCall) -> Value {
-        let Some(Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) =
-            call.arguments.find_argument_value("objs", 0)
-        else {
-            let parts = call.arguments.find_argument_value("objs", 0);
-            let known =
-                parts.and_then(|parts| self.facts[self.unit].get(&parts.range())).and_then(|value| value.ty);
-            let item = known.and_then(|ty| self.item_type(ty));
-            return match item.map(|item| self.names.type_name(item)) {
-                Some("pandas.DataFrame") => self.named_type("pandas.DataFrame"),
-                _ => Value::UNKNOWN,
-            };
-        };
-        let types: Vec<Option<&str>> = elts
-            .iter()
-            .map(|part| self.type_name(self.facts[self.unit].get(&part.range()).copied().unwrap_or_default()))
-            .collect();
-        let below = call.arguments.find_argument("axis", 1).is_none();
-        if types.contains(&Some("pandas.DataFrame")) {
-            self.named_type("pandas.DataFrame")
-        } else if below && !types.is_empty() && types.iter().all(|ty| *ty == Some("pandas.Series")) {
-            self.named_type("pandas.Series")
-        } else {
-            Value::UNKNOWN
-        }
-    }
-
-    /// The type that a table entry means for a receiver and arguments.
-    pub(super) fn instance(
-        &mut self,
-        spec: &Spec,
-        receiver: Option<TypeId>,
-        arguments: &[Option<TypeId>],
-    ) -> Option<TypeId> {
-        match spec {
-            Spec::Unknown => None,
-            Spec::Receiver => receiver,
-            Spec::Argument(index) => arguments.get(*index).copied().flatten(),
-            Spec::InputsTwice => {
-                let twice = arguments.iter().flat_map(|ty| [*ty, *ty]).collect();
-                Some(self.names.type_of("tuple", twice))
-            }
-            Spec::Item => {
-                let receiver = receiver?;
-                let inner = self.names.arguments(receiver);
-                let is_mapping = matches!(self.names.type_name(receiver), "dict") && inner.len() == 2;
-                inner.get(usize::from(is_mapping)).copied().flatten()
-            }
-            Spec::Key => self.names.arguments(receiver?).first().copied().flatten(),
-            Spec::Named(name, inner) => {
-                let inner = inner.iter().map(|spec| self.instance(spec, receiver, arguments)).collect();
-                Some(self.names.type_of(name, inner))
-            }
-        }
-    }
-
-    /// What iterating over a value gives.
-    pub(super) fn item_type(&mut self, ty: TypeId) -> Option<TypeId> {
-        let name = self.names.type_name(ty);
-        if name == "tuple" {
-            let elements = self.names.arguments(ty);
-            let first = elements.first().copied().flatten()?;
-            return elements.iter().all(|element| *element == Some(first)).then_some(first);
-        }
-        if name == "generator" {
-            return self.names.arguments(ty).first().copied().flatten();
-        }
-        let spec = self.table.item(name)?;
-        self.instance(spec, Some(ty), &[])
-    }
-
-    // --- operators -----------------------------------------------------------------------
-
-    pub(super) fn arithmetic(
-        &mut self,
-        left: Option<TypeId>,
-        op: Operator,
-        right: Option<TypeId>,
-    ) -> Option<TypeId> {
-        let left_name = left.map(|ty| self.names.type_name(ty));
-        let right_name = right.map(|ty| self.names.type_name(ty));
-        if op == Operator::Mod && left_name == Some("str") {
-            return left;
-        }
-        // pandas answers for both sides, numpy for arrays and scalars.
-        for owner in ["pandas.DataFrame", "pandas.Series"] {
-            if left_name == Some(owner) {
-                return left;
-            }
-            if right_name == Some(owner) && left_name.is_some() {
-                return right;
-            }
-        }
-        let (left_name, right_name) = (left_name?, right_name?);
-        let number = |name: &str| matches!(name, "int" | "float" | "bool");
-        let result = match (left_name, right_name) {
-            ("numpy.ndarray", other) if number(other) || other == "numpy.ndarray" => "numpy.ndarray",
-            (other, "numpy.ndarray") if number(other) => "numpy.ndarray",
-            ("int" | "bool", "int" | "bool") => match op {
-                Operator::Div => "float",
-                // A negative exponent gives a float.
-                Operator::Pow => return None,
-                _ => "int",
-            },
-            (a, b) if number(a) && number(b) => "float",
-            ("str", "str") if op == Operator::Add => "str",
-            ("str", "int") | ("int", "str") if op == Operator::Mult => "str",
-            ("list", "list") if op == Operator::Add => {
-                return if left == right { left } else { self.named_type("list").ty };
-            }
-            ("list", "int") if op == Operator::Mult => return left,
-            ("int", "list") if op == Operator::Mult => return right,
-            ("set", "set") => return left,
-            ("datetime.datetime", "datetime.datetime") if op == Operator::Sub => "datetime.timedelta",
-            ("datetime.datetime", "datetime.timedelta") => "datetime.datetime",
-            _ => return None,
-        };
-        self.named_type(result).ty
-    }
-
-    fn compare(&mut self, compare: &'a ast::ExprCompare) -> Value {
-        let left = self.expression(&compare.left);
-        let right: Vec<Value> = compare.comparators.iter().map(|e| self.expression(e)).collect();
-        let identity = compare
-            .ops
-            .iter()
-            .all(|op| matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn));
-        if identity {
-            return self.named_type("bool");
-        }
-        let sides: Vec<Option<&str>> =
-            std::iter::once(&left).chain(&right).map(|value| self.type_name(*value)).collect();
-        for owner in ["pandas.DataFrame", "pandas.Series", "numpy.ndarray"] {
-            if sides[0] == Some(owner) {
-                return left;
-            }
-        }
-        let plain = |ty: &Option<&str>| {
-            matches!(ty, Some("int" | "float" | "str" | "bool" | "NoneType" | "list" | "tuple"))
-        };
-        if sides.iter().all(plain) { self.named_type("bool") } else { Value::UNKNOWN }
-    }
-
-    // --- scopes inside expressions -------------------------------------------------------
-
-    /// Reads a comprehension and gives the type of its last part.
-    fn comprehension(&mut self, generators: &'a [ast::Comprehension], parts: &[&'a Expr]) -> Option<TypeId> {
-        let mut opened = false;
-        for generator in generators {
-            // The first iterable is evaluated outside of the comprehension.
-            let iterable = self.expression(&generator.iter);
-            if !opened {
-                self.scopes.stack.push(Scope::new(ScopeKind::Comprehension));
-                opened = true;
-            }
-            let item = iterable.ty.and_then(|ty| self.item_type(ty));
-            self.assign_inside(&generator.target, item);
-            for condition in &generator.ifs {
-                self.expression(condition);
-            }
-        }
-        let mut last = None;
-        for part in parts {
-            last = self.expression(part).ty;
-        }
-        if opened && let Some(scope) = self.scopes.stack.pop() {
-            let ends = parts.first().zip(generators.last());
-            if let Some((first, last)) = ends {
-                let range = TextRange::new(first.start(), last.end());
-                self.note_local_names(range, scope.names.into_keys().collect());
-            }
-        }
-        last
-    }
-
-    /// Binds the variables of a comprehension or a lambda in the innermost scope.
-    fn assign_inside(&mut self, target: &'a Expr, ty: Option<TypeId>) {
-        match target {
-            Expr::Name(name) => {
-                let symbol = self.names.intern(&name.id);
-                self.bound.insert(symbol);
-                self.record(name.range, Value::of(ty));
-                let scope = self.scopes.stack.len() - 1;
-                self.scopes.set(scope, symbol, Some(Value::of(ty)));
-            }
-            Expr::Tuple(tuple) => {
-                let parts = ty.filter(|ty| self.names.type_name(*ty) == "tuple");
-                let parts = parts.map(|ty| self.names.arguments(ty).to_vec()).unwrap_or_default();
-                let fits = parts.len() == tuple.elts.len();
-                for (index, element) in tuple.elts.iter().enumerate() {
-                    let ty = if fits { parts[index] } else { None };
-                    self.assign_inside(element, ty);
-                }
-            }
-            Expr::List(list) => list.elts.iter().for_each(|element| self.assign_inside(element, None)),
-            Expr::Starred(starred) => self.assign_inside(&starred.value, None),
-            _ => {
-                self.expression(target);
-            }
-        }
-    }
-
-    fn lambda(&mut self, lambda: &'a ast::ExprLambda) {
-        let mut scope = Scope::new(ScopeKind::Comprehension);
-        if let Some(parameters) = &lambda.parameters {
-            for parameter in parameters.iter() {
-                if let Some(default) = parameter.default() {
-                    self.expression(default);
-                }
-                let name = self.names.intern(parameter.name());
-                self.bound.insert(name);
-                scope.names.insert(name, Value::UNKNOWN);
-            }
-        }
-        self.note_local_names(lambda.body.range(), scope.names.keys().copied().collect());
-        self.scopes.stack.push(scope);
-        self.expression(&lambda.body);
-        self.scopes.stack.pop();
     }
 }

@@ -5,10 +5,13 @@
 //! all of the program's bindings of that name agree.
 
 mod assign;
+mod call;
 mod effects;
 mod expression;
 mod import;
+mod inner_scopes;
 mod names;
+mod operators;
 mod scope;
 mod statement;
 
