@@ -1,21 +1,23 @@
 //! One walk over each unit, with the rules looked up by the names that occur.
 
+mod calls;
+mod moves;
+
 use mlem_python::ast::visitor::{Visitor, walk_expr, walk_keyword, walk_stmt};
-use mlem_python::ast::{Expr, ExprCall, Keyword, Stmt};
-use mlem_python::{Edit, Program, Ranged, TextRange};
+use mlem_python::ast::{Expr, Keyword, Stmt};
+use mlem_python::{Program, Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::call::{Arguments, Callable};
 use crate::catalogue::Catalogue;
-use crate::condition::{Condition, Verdict, has_type};
+use crate::condition::{Condition, Verdict};
+use crate::definitions::defined_names;
 use crate::finding::{Finding, Fix};
-use crate::functions::{Context, assignments};
+use crate::functions::Context;
 use crate::guards::Guards;
 use crate::ignore::Ignores;
 use crate::index::Entry;
 use crate::judge::{Judgement, finding, is_confirmed, may_be_meant, undecided};
-use crate::moved::{self, MovedAlias, imported_names};
-use crate::pattern::{Bindings, Pattern, head, names};
+use crate::pattern::{Bindings, Pattern, head};
 use crate::receiver;
 use crate::rule::{Matcher, Rule, version_of};
 use crate::schema::Safety;
@@ -102,24 +104,6 @@ impl Catalogue {
     }
 }
 
-/// What a call gives a keyword argument.
-fn keyword_value<'q>(call: &'q ExprCall, name: &str) -> Option<&'q Expr> {
-    let keywords = &call.arguments.keywords;
-    keywords.iter().find(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name)).map(|k| &k.value)
-}
-
-/// What a dict literal or a call of `dict` holds under a name.
-fn item_value<'q>(dict: &'q Expr, name: &str) -> Option<&'q Expr> {
-    match dict {
-        Expr::Dict(dict) => dict.items.iter().find_map(|item| match &item.key {
-            Some(Expr::StringLiteral(key)) if key.value.to_str() == name => Some(&item.value),
-            _ => None,
-        }),
-        Expr::Call(call) => keyword_value(call, name),
-        _ => None,
-    }
-}
-
 /// The last name of a method call, an attribute, or an item of one.
 fn member(expr: &Expr) -> Option<&str> {
     match expr {
@@ -128,62 +112,6 @@ fn member(expr: &Expr) -> Option<&str> {
         Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
         _ => None,
     }
-}
-
-/// Names of the functions, methods and attributes that the program defines itself.
-fn defined_names(program: &Program) -> FxHashSet<&str> {
-    struct Names<'a> {
-        names: FxHashSet<&'a str>,
-        in_class: bool,
-    }
-    impl<'a> Visitor<'a> for Names<'a> {
-        fn visit_stmt(&mut self, statement: &'a Stmt) {
-            let outer = self.in_class;
-            match statement {
-                Stmt::FunctionDef(function) => {
-                    self.names.insert(function.name.as_str());
-                }
-                Stmt::ClassDef(class) => {
-                    self.in_class = true;
-                    self.names.extend(class.body.iter().filter_map(class_attribute));
-                }
-                // `self.name = …` in a method.
-                Stmt::Assign(assign) if self.in_class => {
-                    self.names.extend(assign.targets.iter().filter_map(own_attribute));
-                }
-                Stmt::AnnAssign(assign) if self.in_class => {
-                    self.names.extend(own_attribute(&assign.target));
-                }
-                _ => {}
-            }
-            walk_stmt(self, statement);
-            self.in_class = outer;
-        }
-        // Expressions define nothing.
-        fn visit_expr(&mut self, _: &'a Expr) {}
-    }
-    let mut names = Names { names: FxHashSet::default(), in_class: false };
-    for unit in program.units() {
-        unit.body().iter().for_each(|statement| names.visit_stmt(statement));
-    }
-    names.names
-}
-
-/// The attribute that a statement of a class's body makes.
-fn class_attribute(statement: &Stmt) -> Option<&str> {
-    let target = match statement {
-        Stmt::Assign(assign) => assign.targets.first()?,
-        Stmt::AnnAssign(assign) => &*assign.target,
-        _ => return None,
-    };
-    Some(target.as_name_expr()?.id.as_str())
-}
-
-/// `name` of `self.name`.
-fn own_attribute(target: &Expr) -> Option<&str> {
-    let attribute = target.as_attribute_expr()?;
-    let owner = attribute.value.as_name_expr()?;
-    (owner.id.as_str() == "self").then(|| attribute.attr.as_str())
 }
 
 pub(crate) struct Checker<'q> {
@@ -396,311 +324,6 @@ impl<'q> Checker<'q> {
                 }
             }
             _ => {}
-        }
-    }
-
-    fn try_call(&mut self, expr: &'q Expr, call: &'q ExprCall, rules: &[(usize, usize)]) {
-        for (rule, callable) in rules {
-            if !self.applicable[*rule] {
-                continue;
-            }
-            let rule = &self.catalogue.rules()[*rule];
-            let Matcher::Call { callables, arguments, needs, conditions } = &rule.matcher else {
-                continue;
-            };
-            let dicts = self.argument_dicts(call, arguments);
-            let spread = self.dict_edits(&dicts, arguments);
-            let edits = match arguments.plan(self.source(), call) {
-                Some(edits) => edits,
-                None if !spread.is_empty() => Ok(Vec::new()),
-                None => continue,
-            };
-            let mut judgement = Judgement::default();
-            if !self.is_called(rule, call, &callables[*callable], &mut judgement)
-                || !self.keyword_conditions(call, &dicts, conditions, &mut judgement)
-            {
-                continue;
-            }
-            let fix = edits.and_then(|edits| {
-                let mut edits: Vec<_> = edits.into_iter().map(|edit| (self.unit, edit)).collect();
-                edits.extend(spread);
-                if let Some(callee) = &arguments.callee {
-                    edits.extend(self.rename_callee(&call.func, callee, needs)?);
-                }
-                Ok((!edits.is_empty()).then_some(Fix { edits }))
-            });
-            self.report(rule, expr.range(), judgement, fix);
-        }
-    }
-
-    /// Whether a call is of this callable.
-    fn is_called(
-        &self,
-        rule: &Rule,
-        call: &'q ExprCall,
-        callable: &Callable,
-        judgement: &mut Judgement,
-    ) -> bool {
-        match callable {
-            Callable::Qualified(qualified) => names(self.program(), self.unit, &call.func, qualified),
-            Callable::Method { receiver, .. } => {
-                let Expr::Attribute(attribute) = &*call.func else {
-                    return false;
-                };
-                // A function of a module (`np.where`) is no method.
-                if self.program().qualified_name(self.unit, &call.func).is_some() {
-                    return false;
-                }
-                let value = &*attribute.value;
-                if receiver == "*" {
-                    return !self.defined.contains(attribute.attr.as_str())
-                        && judgement.take(receiver::decide(self.question, rule, self.unit, Some(value)));
-                }
-                judgement.take(has_type(self.question, self.unit, value, receiver))
-            }
-        }
-    }
-
-    /// The dicts that hold arguments of a call, with the unit they are written in: those spread into
-    /// it, if nothing else uses them, and the one that is handed over as such.
-    fn argument_dicts(&self, call: &'q ExprCall, arguments: &Arguments) -> Vec<(usize, &'q Expr)> {
-        let mut found = Vec::new();
-        let mut take = |value: &'q Expr, may_be_shared: bool| match value {
-            Expr::Dict(_) => found.push((self.unit, value)),
-            Expr::Name(name) => {
-                let here = (self.unit, name.range);
-                if !may_be_shared && self.program().is_name_used(name.id.as_str(), here) {
-                    return;
-                }
-                if let [only] = assignments(self.program(), name.id.as_str()).as_slice()
-                    && matches!(only.value, Expr::Dict(_) | Expr::Call(_))
-                {
-                    found.push((only.unit, only.value));
-                }
-            }
-            _ => {}
-        };
-        for keyword in &call.arguments.keywords {
-            if keyword.arg.is_none() {
-                take(&keyword.value, false);
-            }
-        }
-        if let Some(handed) = arguments.handed_dict(call) {
-            take(handed, true);
-        }
-        found
-    }
-
-    /// The edits in the dicts that hold arguments of a call.
-    fn dict_edits(&self, dicts: &[(usize, &'q Expr)], arguments: &Arguments) -> Vec<(usize, Edit)> {
-        let mut edits = Vec::new();
-        for (unit, dict) in dicts {
-            let source = self.program().units()[*unit].source();
-            let planned = match dict {
-                Expr::Dict(dict) => arguments.plan_dict(source, dict),
-                Expr::Call(call) if names(self.program(), *unit, &call.func, "dict") => {
-                    match arguments.plan(source, call) {
-                        Some(Ok(planned)) => planned,
-                        _ => continue,
-                    }
-                }
-                _ => continue,
-            };
-            edits.extend(planned.into_iter().map(|edit| (*unit, edit)));
-        }
-        edits
-    }
-
-    /// The conditions of a `call` rule are about keyword arguments, or about `self`.
-    fn keyword_conditions(
-        &self,
-        call: &'q ExprCall,
-        dicts: &[(usize, &'q Expr)],
-        conditions: &FxHashMap<String, Condition>,
-        judgement: &mut Judgement,
-    ) -> bool {
-        conditions.iter().all(|(name, condition)| {
-            let value = if name == "self" {
-                match &*call.func {
-                    Expr::Attribute(attribute) => Some((self.unit, &*attribute.value)),
-                    _ => None,
-                }
-            } else {
-                let given = keyword_value(call, name).map(|value| (self.unit, value));
-                given.or_else(|| dicts.iter().find_map(|(unit, dict)| Some((*unit, item_value(dict, name)?))))
-            };
-            value.is_some_and(|(unit, value)| judgement.take(condition.decide(self.question, unit, value)))
-        })
-    }
-
-    /// A dotted use of something that moved.
-    fn try_use(&mut self, expr: &'q Expr, rules: &[(usize, usize)]) {
-        if rules.is_empty() {
-            return;
-        }
-        let program = self.program();
-        for (rule, step) in rules {
-            if !self.applicable[*rule] {
-                continue;
-            }
-            let rule = &self.catalogue.rules()[*rule];
-            let Matcher::Moved { moves, needs } = &rule.matcher else {
-                continue;
-            };
-            let step = &moves[*step];
-            // A name that nothing binds is a builtin (`repr`), not the module called so.
-            let is_builtin = expr.is_name_expr() && !step.old.contains('.');
-            if is_builtin || !names(program, self.unit, expr, &step.old) {
-                continue;
-            }
-            let edits = moved::edit_use(program, self.unit, expr, step, needs);
-            let judgement = Judgement::default();
-            let message = format!("`{}` is `{}` now", step.old, step.new);
-            let fix = edits.map(|edits| Some(Fix { edits }));
-            self.report_as(rule, expr.range(), judgement, fix, Some(message));
-        }
-    }
-
-    /// A name that a rule says cannot be imported any more, and that nothing uses (any longer, since
-    /// the rule rewrote its uses), leaves the import statement.
-    fn unused_import(&mut self, statement: &'q Stmt, is_alone: bool) {
-        let Stmt::ImportFrom(from) = statement else {
-            return;
-        };
-        let is_cell = self.program().units()[self.unit].is_cell();
-        let Some(module) = from.module.as_ref().filter(|_| from.level == 0 && is_cell) else {
-            return;
-        };
-        let mut removed = Vec::new();
-        let mut by = None;
-        for alias in &from.names {
-            let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-            if self.program().is_name_used(bound, (self.unit, alias.range)) {
-                continue;
-            }
-            let name = alias.name.as_str();
-            let message = format!("cannot import name '{name}' from '{module}'");
-            let rules = self.catalogue.index.gone.get(&format!("{module}.{name}"));
-            let rule = rules.into_iter().flatten().find(|rule| {
-                self.applicable[**rule] && self.catalogue.rules()[**rule].is_evidence("ImportError", &message)
-            });
-            if let Some(rule) = rule {
-                by.get_or_insert(*rule);
-                removed.push(alias);
-            }
-        }
-        let Some(rule) = by.map(|at| &self.catalogue.rules()[at]) else {
-            return;
-        };
-        if self.is_guarded(statement) && !is_confirmed(self.question, rule, self.unit, statement.range()) {
-            return;
-        }
-        let edits = moved::remove_names(self.source(), from, &removed, is_alone);
-        let fix = Fix { edits: edits.into_iter().map(|edit| (self.unit, edit)).collect() };
-        let names: Vec<String> = removed.iter().map(|alias| format!("`{}`", alias.name)).collect();
-        let message = format!("{} cannot be imported any more, and nothing uses it", names.join(", "));
-        self.report_as(rule, statement.range(), Judgement::default(), Ok(Some(fix)), Some(message));
-        if let Some(found) = self.findings.last_mut() {
-            // Nothing is lost with a name that nobody uses.
-            found.safety = Safety::Safe;
-        }
-    }
-
-    /// Names that are gone or renamed fail where they are imported: the import is the finding, and
-    /// of a renamed one it is rewritten.
-    fn import_of_names(&mut self, statement: &'q Stmt) {
-        let Stmt::ImportFrom(from) = statement else {
-            return;
-        };
-        let Some(module) = from.module.as_ref().filter(|_| from.level == 0) else {
-            return;
-        };
-        for alias in &from.names {
-            let full = format!("{module}.{}", alias.name);
-            let Some(rules) = self.catalogue.index.bare.get(&full) else {
-                continue;
-            };
-            for (rule, new) in rules {
-                if !self.applicable[*rule] {
-                    continue;
-                }
-                let rule = &self.catalogue.rules()[*rule];
-                if self.is_guarded(statement)
-                    && !is_confirmed(self.question, rule, self.unit, statement.range())
-                {
-                    continue;
-                }
-                let fix = new.as_ref().map(|new| {
-                    let moved = MovedAlias { alias, new: new.clone(), full: full.clone() };
-                    let edits = moved::edit_import_from(self.source(), from, &[moved]);
-                    Fix { edits: edits.into_iter().map(|edit| (self.unit, edit)).collect() }
-                });
-                self.report(rule, alias.range, Judgement::default(), Ok(fix));
-            }
-        }
-    }
-
-    fn is_guarded(&self, statement: &Stmt) -> bool {
-        self.program()
-            .imports()
-            .iter()
-            .any(|import| import.unit == self.unit && import.range == statement.range() && import.guarded)
-    }
-
-    fn import(&mut self, statement: &'q Stmt) {
-        self.import_of_names(statement);
-        let mut by_rule: Vec<(usize, Vec<MovedAlias>)> = Vec::new();
-        for (alias, full) in imported_names(statement) {
-            let Some((at, new)) = self.closest_move(&full) else {
-                continue;
-            };
-            // A module cannot be imported from a builtin.
-            if matches!(statement, Stmt::Import(_)) && new.starts_with("builtins.") {
-                continue;
-            }
-            let item = MovedAlias { alias, new, full };
-            match by_rule.iter_mut().find(|(rule, _)| *rule == at) {
-                Some((_, items)) => items.push(item),
-                None => by_rule.push((at, vec![item])),
-            }
-        }
-        for (at, aliases) in by_rule {
-            let rule = &self.catalogue.rules()[at];
-            // `try: import new / except ImportError: import old` already copes.
-            if self.is_guarded(statement) && !is_confirmed(self.question, rule, self.unit, statement.range())
-            {
-                continue;
-            }
-            let edits = match statement {
-                Stmt::ImportFrom(from) => moved::edit_import_from(self.source(), from, &aliases),
-                _ => moved::edit_import(&aliases),
-            };
-            let first = &aliases[0];
-            let message = if aliases.len() == 1 {
-                format!("`{}` is `{}` now", first.full, first.new)
-            } else {
-                rule.summary.clone()
-            };
-            let unit = self.unit;
-            let fix = Fix { edits: edits.into_iter().map(|edit| (unit, edit)).collect() };
-            let judgement = Judgement::default();
-            self.report_as(rule, statement.range(), judgement, Ok(Some(fix)), Some(message));
-        }
-    }
-
-    /// The rule with the longest old name that a dotted name is or lies below, and the new name.
-    fn closest_move(&self, full: &str) -> Option<(usize, String)> {
-        let mut old = full;
-        loop {
-            if let Some(moves) = self.catalogue.index.moves.get(old) {
-                let mut applicable = moves.iter().filter(|(rule, _)| self.applicable[*rule]);
-                if let Some((at, step)) = applicable.next()
-                    && let Matcher::Moved { moves, .. } = &self.catalogue.rules()[*at].matcher
-                {
-                    return Some((*at, moves[*step].apply(full)?));
-                }
-            }
-            old = old.rsplit_once('.')?.0;
         }
     }
 

@@ -10,6 +10,7 @@ mod catalogue;
 pub mod checks;
 mod condition;
 mod defaults;
+mod definitions;
 mod engine;
 pub mod example;
 mod explain;
