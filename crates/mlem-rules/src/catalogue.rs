@@ -187,14 +187,17 @@ fn read_file(file: &str, text: &str) -> (Vec<Rule>, Vec<CatalogueError>) {
         }
     }
     let mut rules = Vec::new();
+    // Rules are told their lines as they come, since counting from the top for each would be quadratic.
+    let (mut line, mut counted) = (1, 0);
     for (position, entry) in entries.into_iter().enumerate() {
         let start = entry.span().start;
+        line += text[counted..start].matches('\n').count();
+        counted = start;
         let id = entry
             .get_ref()
             .get("id")
             .and_then(|id| id.get_ref().as_str())
             .map_or_else(|| format!("number {}", position + 1), str::to_string);
-        let line = Place::at(text, start).line;
         match RawRule::deserialize(ValueDeserializer::from(entry)) {
             Ok(raw) => match Rule::compile(raw, file, line) {
                 Ok(rule) => rules.push(rule),
