@@ -77,6 +77,11 @@ impl Library {
         first_of_tail(&self.releases, |release| release.date > day)
     }
 
+    /// The series after the one that a version belongs to.
+    pub fn after(&self, version: &Version) -> Option<&Release> {
+        self.releases.iter().find(|release| release.version > *version)
+    }
+
     /// The oldest release from which on none runs on a CPython.
     pub fn first_without(&self, python: &Version) -> Option<&Release> {
         let refuses =
