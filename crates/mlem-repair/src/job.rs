@@ -475,6 +475,8 @@ async fn conclude(
         dead_ends,
         not_run,
         outputs,
+        score: None,
+        statistics: None,
         left_alone: {
             let mut left = left_alone;
             left.extend(statics::remaining(sources, context.shown, &repair.wanted, &repair.pins));

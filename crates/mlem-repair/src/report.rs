@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use mlem_verdict::Verdict;
+use mlem_verdict::statistics::{Assessment, Decision};
 use serde::{Deserialize, Serialize};
+
+use crate::verify::{VerifiedRun, VerifyReport};
 
 /// Version of the shape of `report.json`, documented in `docs/report.md`.
 pub const REPORT_SCHEMA: u32 = 1;
@@ -159,6 +163,32 @@ pub struct Seconds {
     pub total: f64,
 }
 
+/// The score of the modernized notebook.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScoreRecord {
+    /// That of the proof run.
+    pub value: Option<f64>,
+    /// Why there is none.
+    pub problem: Option<String>,
+    /// The score it is compared with: the mean, where there are several.
+    pub reference: Option<f64>,
+    /// Whether they are the same.
+    pub decision: Option<Decision>,
+}
+
+/// Repeated runs, and what they prove (`docs/statistics.md`).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StatisticsRecord {
+    /// Every run, the proof run first.
+    pub runs: Vec<VerifiedRun>,
+    /// Whether the first two were identical in everything they show and write.
+    pub deterministic: bool,
+    /// Stored outputs that change from run to run, so that they prove nothing.
+    pub varying_outputs: usize,
+    /// The equivalence test of the score.
+    pub score: Option<Assessment>,
+}
+
 /// How the outputs of one cell compare with the stored ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputRecord {
@@ -209,6 +239,10 @@ pub struct Report {
     pub past: Vec<VersionsRecord>,
     /// Outputs of the proof run against the stored ones, cell by cell.
     pub outputs: Vec<OutputRecord>,
+    /// The score of the modernized notebook, where one was asked for.
+    pub score: Option<ScoreRecord>,
+    /// The repeated runs and what they prove, where they were asked for.
+    pub statistics: Option<StatisticsRecord>,
     /// Findings that were left alone, in words.
     pub left_alone: Vec<String>,
     /// What the confinement of the kernel lacked, and other liberties taken.
@@ -218,6 +252,34 @@ pub struct Report {
 }
 
 impl Report {
+    /// Takes in what repeated runs said: the verdict becomes the one that both together allow.
+    pub fn add_verification(&mut self, verified: &VerifyReport) {
+        let first = verified.runs.first();
+        let asked = verified.score.is_some() || first.is_some_and(|run| run.score_problem.is_some());
+        self.score = asked.then(|| ScoreRecord {
+            value: first.and_then(|run| run.score),
+            problem: first.and_then(|run| run.score_problem.clone()),
+            reference: verified.score.as_ref().map(|score| score.reference),
+            decision: verified.score.as_ref().map(|score| score.decision),
+        });
+        self.statistics = Some(StatisticsRecord {
+            runs: verified.runs.clone(),
+            deterministic: verified.deterministic,
+            varying_outputs: verified.outputs.as_ref().map_or(0, |outputs| outputs.varying),
+            score: verified.score.clone(),
+        });
+        let verdicts = (self.verdict.parse::<Verdict>(), verified.verdict.parse::<Verdict>());
+        if let (Ok(own), Ok(repeated)) = verdicts {
+            // One run cannot tell a cell that changes each time from one that differs; repeated runs can.
+            let own = match own {
+                Verdict::Different if verified.outputs.is_some() => Verdict::Runs,
+                other => other,
+            };
+            self.verdict = own.combine(repeated).as_str().to_owned();
+            self.reason = format!("{}; {} runs: {}", self.reason, verified.runs.len(), verified.reason);
+        }
+    }
+
     /// The report for people: verdict, what changed and why, cell by cell.
     pub fn to_markdown(&self) -> String {
         let mut page = String::new();

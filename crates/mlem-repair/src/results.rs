@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use mlem_notebook::write_atomic;
 
 use crate::job::Modernized;
+use crate::report::Report;
 use crate::run::Ran;
 use crate::scratch::Scratch;
 use crate::tables::Table;
@@ -76,8 +77,16 @@ pub fn write_modernized(result: &Modernized, name: &str, folder: &Path) -> Resul
     tables(result.scratch.as_ref(), &result.report.tables, folder)?;
     write(&folder.join("kernel.log"), &result.log)?;
     write(&folder.join("changes.diff"), result.diff.as_bytes())?;
-    write(&folder.join("report.md"), result.report.to_markdown().as_bytes())?;
-    write(&folder.join("report.json"), &json(&result.report))
+    write_report(&result.report, folder)
+}
+
+/// Writes `report.md` and `report.json` of a modernized notebook, the latter last.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_report(report: &Report, folder: &Path) -> Result<(), WriteError> {
+    write(&folder.join("report.md"), report.to_markdown().as_bytes())?;
+    write(&folder.join("report.json"), &json(report))
 }
 
 /// Whether writing `name` into `folder` would overwrite the input itself.

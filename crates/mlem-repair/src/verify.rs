@@ -216,7 +216,7 @@ fn modules(folder: &Path) -> Vec<(PathBuf, String)> {
 }
 
 /// One of the runs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerifiedRun {
     /// `runs`, or why it did not.
     pub verdict: String,

@@ -194,7 +194,7 @@ pub(crate) struct Fix {
 }
 
 /// The environment that notebooks run in, and its limits.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Execution {
     /// Run in this interpreter's environment, which is never changed
     #[arg(long, value_name = "PATH")]
@@ -275,6 +275,15 @@ pub(crate) struct Modernize {
     /// Go on with an interrupted run (the default)
     #[arg(long, conflicts_with = "no_resume")]
     pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) scoring: Scoring,
+    /// Repeat the modernized notebook's run, at most so often in all, until outputs and score are decided
+    /// [default: 5 where a score is asked for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=10))]
+    pub(crate) runs: Option<u8>,
+    /// What repeated runs are compared with: `stored`, `none`, or a notebook
+    #[arg(long, value_name = "WHAT", default_value = "stored")]
+    pub(crate) reference_outputs: String,
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]
@@ -484,7 +493,7 @@ pub(crate) struct Undo {
 }
 
 /// How a run's score is told, and what it is compared with.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Scoring {
     /// Find each run's score in what it prints: a regular expression, its first group or all of it; the last match counts
     #[arg(long, value_name = "REGEX", conflicts_with = "answers")]

@@ -152,6 +152,33 @@ fn submissions_are_graded() {
     assert_eq!(report["runs"][0]["score_problem"], "it wrote no table that looks like a submission");
 }
 
+/// `modernize` repeats the run where a score is asked for, and its verdict is over both.
+#[test]
+fn modernize_judges_the_score() {
+    let place = Place::new();
+    let source = "import random\nprint('RMSE', 10 + random.gauss(0, 0.001))";
+    place.notebook_with_outputs("a.ipynb", &[(source, printed("RMSE 10.0003\n"))]);
+    let python = python();
+    let arguments = ["modernize", "a.ipynb", "--python", python.to_str().unwrap()];
+    let from = ["--score-from", r"RMSE ([\d.]+)", "--metric", "rmse"];
+    let ran = place.mlem(&[&arguments[..], &from[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = place.json("a.mlem/report.json");
+    assert_eq!(report["verdict"], "equivalent", "{}", report["reason"]);
+    assert_eq!(
+        (&report["score"]["decision"], &report["score"]["reference"]),
+        (&json!("equivalent"), &json!(10.0003))
+    );
+    assert_eq!(report["statistics"]["runs"][0]["recorded"], true);
+    assert_eq!(report["statistics"]["varying_outputs"], 1);
+
+    let ran = place.mlem(&[&arguments[..], &from[..], &["--target-score", "12", "--strict"]].concat());
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(place.json("a.mlem/report.json")["verdict"], "different");
+    let ran = place.mlem(&[&arguments[..], &["--target-score", "12"]].concat());
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+}
+
 /// The old notebook finds Kaggle's `../input` in its own time as well.
 #[test]
 fn data_lies_where_the_notebook_looks_for_it() {

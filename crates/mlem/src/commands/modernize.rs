@@ -10,17 +10,21 @@ use mlem_ledger::Ledger;
 use mlem_repair::{Job, Modernized, Options, in_place, results};
 use mlem_verdict::Verdict;
 
-use crate::arguments::{Format, Modernize, Strategy};
+use crate::arguments::{Execution, Format, Modernize, Strategy, Verify};
 use crate::commands::run::until_interrupted;
+use crate::commands::verify::verified;
 use crate::configuration::{self, Chosen};
 use crate::console;
 use crate::failure::Failure;
 use crate::inputs::collect;
 use crate::progress::Progress;
+use crate::scoring::ScoreWanted;
 use crate::target;
 
 pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
     let inputs = collect(&arguments.paths);
+    // What cannot be scored is refused before anything runs.
+    let scored = ScoreWanted::new(&arguments.scoring)?.is_some();
     if let Some(data) = &arguments.data
         && !data.is_dir()
     {
@@ -38,7 +42,7 @@ pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
     let mut broken = 0;
     let mut reports = Vec::new();
     for Chosen { file, settings } in &chosen {
-        match one(file, settings, arguments, &ledger, several) {
+        match one(file, settings, (arguments, scored), &ledger, several) {
             Ok(finished) => {
                 // The verdict was written by the same enum that reads it here.
                 let verdict = Verdict::from_str(&finished.report.verdict).unwrap_or(Verdict::HarnessFailure);
@@ -68,7 +72,7 @@ pub(crate) fn run(arguments: &Modernize) -> Result<ExitCode, Failure> {
 fn one(
     file: &Path,
     settings: &Settings,
-    arguments: &Modernize,
+    (arguments, scored): (&Modernize, bool),
     ledger: &Ledger,
     several: bool,
 ) -> Result<Modernized, Failure> {
@@ -117,10 +121,27 @@ fn one(
         notes,
         started,
     };
-    let finished = until_interrupted(ledger, async { Ok(mlem_repair::modernize(job).await?) })?;
+    let mut finished = until_interrupted(ledger, async { Ok(mlem_repair::modernize(job).await?) })?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     results::write_modernized(&finished, &name, &folder)?;
     let ran = finished.report.remaining_error.is_none();
+    if ran && (scored || arguments.runs.is_some()) {
+        let verify = Verify {
+            notebook: folder.join(&name),
+            runs: arguments.runs.unwrap_or(5),
+            reference_outputs: arguments.reference_outputs.clone(),
+            scoring: arguments.scoring.clone(),
+            as_paper: false,
+            data: arguments.data.clone(),
+            against_past: false,
+            past_requirements: None,
+            past_python: None,
+            execution: Execution { out: Some(folder.clone()), ..execution.clone() },
+        };
+        let (verified, _) = verified(&verify, ledger, &progress)?;
+        finished.report.add_verification(&verified.report);
+        results::write_report(&finished.report, &folder)?;
+    }
     if arguments.in_place && ran {
         in_place::replace(&finished, file, &folder)?;
     }

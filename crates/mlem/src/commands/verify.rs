@@ -7,6 +7,7 @@ use std::time::Duration;
 use mlem_environment::{
     Distribution, Environment, EnvironmentSpec, PythonChoice, Requirement, Wanted, build_frozen,
 };
+use mlem_ledger::Ledger;
 use mlem_repair::verify::{
     Left, Recorded, Reference, Scorer, Verified, VerifyOptions, VerifyReport, past_python, verify,
     verify_against_past,
@@ -24,6 +25,19 @@ use crate::scoring::ScoreWanted;
 use crate::target;
 
 pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
+    let ledger = target::ledger(&arguments.execution)?;
+    let progress = Progress::new(&arguments.notebook.display().to_string());
+    let (verified, folder) = verified(arguments, &ledger, &progress)?;
+    drop(progress);
+    Ok(print(&verified, &folder, arguments.execution.format))
+}
+
+/// Verifies a notebook and writes `verify.json` into the folder that is given back.
+pub(crate) fn verified(
+    arguments: &Verify,
+    ledger: &Ledger,
+    progress: &Progress,
+) -> Result<(Verified, PathBuf), Failure> {
     let execution = &arguments.execution;
     let path = &arguments.notebook;
     let (path, recorded) = modernized(path, arguments.against_past)?;
@@ -34,13 +48,11 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
         None => target::results(None, &path, false),
     });
     results::prepare(&folder)?;
-    let ledger = target::ledger(execution)?;
-    let progress = Progress::new(&path.display().to_string());
     let subject = match &recorded {
         Some(recorded) => recorded.subject(&path)?,
         None => Subject::read(&path)?,
     };
-    let environment = environment(arguments, &subject, recorded.as_ref(), &progress)?;
+    let environment = environment(arguments, &subject, recorded.as_ref(), progress)?;
     let tell = wanted.as_ref().map(|wanted| |left: &Left<'_>| wanted.tell(left));
     let scorer: Option<Scorer<'_>> = tell.as_ref().map(|tell| tell as Scorer<'_>);
     let target = arguments.scoring.target_score;
@@ -50,8 +62,8 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
             return Err(Failure::path(&path, "the notebook that it was made from is not there any more"));
         };
         let original = Subject::read(&original)?;
-        let past = past_environment(arguments, &original, &progress)?;
-        until_interrupted(&ledger, async {
+        let past = past_environment(arguments, &original, progress)?;
+        until_interrupted(ledger, async {
             let sides = ((&original, &past), (&subject, &environment));
             Ok(verify_against_past(
                 sides.0,
@@ -60,14 +72,14 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
                 target.as_slice(),
                 recorded.as_ref(),
                 scorer,
-                Some(&ledger),
+                Some(ledger),
                 &mut |event| progress.event(event),
             )
             .await?)
         })?
     } else {
         let reference = reference(arguments, &subject, recorded.as_ref(), wanted.as_ref())?;
-        until_interrupted(&ledger, async {
+        until_interrupted(ledger, async {
             let wanted = (&options, &reference);
             Ok(verify(
                 &subject,
@@ -75,7 +87,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
                 wanted,
                 recorded.as_ref(),
                 scorer,
-                Some(&ledger),
+                Some(ledger),
                 &mut |event| {
                     progress.event(event);
                 },
@@ -84,8 +96,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<ExitCode, Failure> {
         })?
     };
     results::write_verified(&verified, &folder)?;
-    drop(progress);
-    Ok(print(&verified, &folder, execution.format))
+    Ok((verified, folder))
 }
 
 /// The notebook to verify and its record: the named one, or for the proof against the past the one that was made from it.
