@@ -11,13 +11,14 @@ use mlem_ledger::{Ledger, LedgerError, NewRun, ResumeKey, RunId, RunKind};
 use mlem_notebook::{CellIndex, Notebook};
 use mlem_python::Unit;
 use mlem_rules::{Catalogue, Pins};
-use mlem_verdict::{OutputStatus, Tolerance, Verdict};
+use mlem_verdict::{Class, OutputStatus, Tolerance, Verdict};
 use pep440_rs::Version;
 use sha2::{Digest, Sha256};
 
 use crate::clues::{self, Stored};
 use crate::dead_ends::Waiting;
 use crate::defaults::{self, Dating, Defaults};
+use crate::fidelity::{self, Fidelity};
 use crate::live::{Ending, Event, Proven, Repair, Strategy};
 use crate::modules;
 use crate::paths::{self, FileIndex, Root};
@@ -450,6 +451,8 @@ async fn conclude(
     let time = repair.defaults.time(&repair.edits, repair.wanted.catalogue(), sources);
     notes.extend(time.iter().flat_map(|time| time.0.conflicts().iter().cloned()));
     notes.append(&mut repair.defaults.notes);
+    let fidelity = fidelity::judge(sources, &repair.edits, &repair.pins, context.shown);
+    let (verdict, reason) = with_fidelity(verdict, reason, &fidelity);
     let report = Report {
         schema: REPORT_SCHEMA,
         notebook: context.name.to_owned(),
@@ -458,6 +461,7 @@ async fn conclude(
         python: version(&repair.environment),
         packages: repair.environment.packages.clone(),
         edits: std::mem::take(&mut repair.edits),
+        fidelity,
         attempts: std::mem::take(&mut repair.attempts),
         cells_total: notebook.cells().len(),
         cells_executed: CellsExecuted { live: repair.live_cells, proof: repair.proof_cells },
@@ -512,6 +516,26 @@ async fn conclude(
         diff,
         log,
         scratch: kept_scratch,
+    }
+}
+
+/// A notebook that runs and whose logic changed has drifted, whatever it shows.
+fn with_fidelity(verdict: Verdict, reason: String, fidelity: &Fidelity) -> (Verdict, String) {
+    if !verdict.ran() {
+        return (verdict, reason);
+    }
+    match fidelity.class {
+        Class::Neutral => (verdict, reason),
+        Class::Unclear => {
+            let count = fidelity.of(Class::Unclear).count().max(1);
+            let changes = if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
+            (verdict, format!("{reason}; whether {changes} kept the logic cannot be told from the source"))
+        }
+        Class::Drift => {
+            let first = fidelity.of(Class::Drift).next().map(|placed| placed.change.reason.as_str());
+            let first = first.unwrap_or("an edit changed it");
+            (verdict.combine(Verdict::Drifted), format!("the notebook's logic changed: {first}; {reason}"))
+        }
     }
 }
 

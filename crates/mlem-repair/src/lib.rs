@@ -12,6 +12,7 @@ mod comment;
 mod dead_ends;
 pub mod defaults;
 pub mod diagnose;
+pub mod fidelity;
 mod imports;
 pub mod in_place;
 pub mod inspect;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use mlem_verdict::Verdict;
 use mlem_verdict::statistics::{Assessment, Decision};
+use mlem_verdict::{Class, Verdict};
 use serde::{Deserialize, Serialize};
 
+use crate::fidelity::Fidelity;
 use crate::verify::{VerifiedRun, VerifyReport};
 
 /// Version of the shape of `report.json`, documented in `docs/report.md`.
@@ -217,6 +218,8 @@ pub struct Report {
     pub packages: BTreeMap<String, String>,
     /// Every change, in the order made.
     pub edits: Vec<EditRecord>,
+    /// Whether it is still the same notebook.
+    pub fidelity: Fidelity,
     /// Every attempt of the live repair.
     pub attempts: Vec<AttemptRecord>,
     /// Number of cells, Markdown included.
@@ -291,6 +294,19 @@ impl Report {
     fn write_markdown(&self, page: &mut String) -> std::fmt::Result {
         writeln!(page, "# {}\n", self.notebook)?;
         writeln!(page, "**{}** — {}\n", self.verdict, self.reason)?;
+        // What matters most comes first.
+        for (class, title) in [
+            (Class::Drift, "The notebook's logic changed"),
+            (Class::Unclear, "Whether these changes keep the logic cannot be told from the source"),
+        ] {
+            if self.fidelity.of(class).next().is_some() {
+                writeln!(page, "## {title}\n")?;
+                for placed in self.fidelity.of(class) {
+                    writeln!(page, "- {}: {}", placed.place(), placed.change.reason)?;
+                }
+                writeln!(page)?;
+            }
+        }
         writeln!(page, "| | |\n|---|---|")?;
         writeln!(page, "| Python | {} |", self.python)?;
         writeln!(page, "| changes | {} |", self.edits.len())?;
@@ -320,7 +336,7 @@ impl Report {
         if !self.edits.is_empty() {
             writeln!(page, "## Changes\n")?;
         }
-        for edit in &self.edits {
+        for (edit, class) in self.edits.iter().zip(&self.fidelity.edits) {
             let place = match edit.cell {
                 Some(cell) => format!("cell {cell}"),
                 None => format!("`{}`", edit.path),
@@ -338,7 +354,7 @@ impl Report {
             }
             writeln!(
                 page,
-                "{fence}\n\nEvidence: {}. Safety: {}.\n",
+                "{fence}\n\nEvidence: {}. Safety: {}. Logic: {class}.\n",
                 edit.evidence.trim_end_matches('.'),
                 edit.safety
             )?;

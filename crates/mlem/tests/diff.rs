@@ -107,3 +107,17 @@ fn bad_input_gives_one_clear_error() {
     one(&["diff", "old.ipynb", "empty"], "a file is wanted");
     one(&["diff", "empty", "empty"], "holds no notebook");
 }
+
+#[test]
+fn a_default_written_out_is_unclear_since_nobody_says_when_it_held() {
+    let place = Place::new();
+    let old = "from sklearn.ensemble import RandomForestClassifier\nm = RandomForestClassifier(max_depth=3)";
+    place.notebook("old.ipynb", &[old]);
+    place.notebook("pinned.ipynb", &[&old.replace("=3", "=3, n_estimators=10")]);
+    place.notebook("other.ipynb", &[&old.replace("=3", "=3, n_estimators=12")]);
+    let pinned = place.mlem(&["diff", "old.ipynb", "pinned.ipynb"]);
+    assert!(pinned.stdout.contains("inconclusive (0 drift, 1 unclear,"), "{}", pinned.stdout);
+    assert!(pinned.stdout.contains("SKD001"), "{}", pinned.stdout);
+    let other = place.mlem(&["diff", "old.ipynb", "other.ipynb"]);
+    assert!(other.stdout.contains("drifted (1 drift,"), "{}", other.stdout);
+}

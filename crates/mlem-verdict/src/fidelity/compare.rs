@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mlem_python::TextRange;
 use mlem_python::tree::{Kind, Node};
-use mlem_rules::{ScoreEffect, Target};
+use mlem_rules::{Kind as RuleKind, ScoreEffect, Target};
 
 use super::align::align;
 use super::canonical::{pass_on, settle};
@@ -274,7 +274,7 @@ fn vote(old: &Node, new: &Node, found: &mut dyn FnMut(&str, &str, &Node)) {
 
 /// What would be neutral if a rule that is not proven, or not neutral, applied.
 fn with_possible_rules(found: Vec<Judged>, old: &Side, new: &Side, target: &dyn Target) -> Vec<Judged> {
-    let old_stage = old.normal.brought(target, &may_apply);
+    let old_stage = old.normal.brought(target, &may_apply).with_old_defaults(target);
     let fresh = &old_stage.applied[old.normal.applied.len()..];
     if fresh.is_empty() {
         return found;
@@ -312,19 +312,18 @@ fn with_possible_rules(found: Vec<Judged>, old: &Side, new: &Side, target: &dyn 
         });
         match rule {
             Some(applied) if each.judgement.class != Class::Neutral && !remains => {
-                let (class, words) = match applied.rule.score {
-                    ScoreEffect::Neutral => {
-                        (Class::Unclear, "a rule says so, if the types are as it needs them")
+                let words = match applied.rule.score {
+                    _ if applied.rule.kind == RuleKind::Default => {
+                        "the old default is written out; whether it held when the notebook was written is not known"
                     }
-                    ScoreEffect::Unknown => {
-                        (Class::Unclear, "a rule says so, and does not know whether numbers stay")
-                    }
-                    ScoreEffect::Shifting => (Class::Drift, "a rule says so, and that numbers can move"),
+                    ScoreEffect::Neutral => "a rule says so, if the types are as it needs them",
+                    ScoreEffect::Unknown => "a rule says so, and does not know whether numbers stay",
+                    ScoreEffect::Shifting => "a rule says so, and that numbers can move",
                 };
                 let reason = format!("{} ({}): {words}", applied.rule.summary, applied.rule.id);
                 // Said once, where the rule applies.
                 result.push(Judged {
-                    judgement: Judgement::new(class, "rule", reason),
+                    judgement: Judgement::new(Class::Unclear, "rule", reason),
                     old: Some((applied.unit, applied.range)),
                     new: None,
                 });

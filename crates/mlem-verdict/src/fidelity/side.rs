@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mlem_python::tree::{Kind, Node};
 use mlem_python::{Edit, EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_program};
-use mlem_rules::{Catalogue, Finding, Kind as RuleKind, Question, Rule, ScoreEffect, Target, plan};
+use mlem_rules::{
+    Catalogue, Finding, Kind as RuleKind, Past, Question, Rule, ScoreEffect, Target, Version, plan,
+};
 
 use super::knowledge::knowledge;
 use super::names::stores;
@@ -25,7 +27,7 @@ pub(super) struct AppliedRule {
 type Round = BTreeMap<usize, Vec<Edit>>;
 
 /// A program brought to some form by rules; its trees' places are those of the original text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) program: Program,
     rounds: Vec<Round>,
@@ -118,6 +120,15 @@ impl Side {
     }
 }
 
+/// A past in which every old version may have been used.
+struct AnyTime;
+
+impl Past for AnyTime {
+    fn proves(&self, _: &str, _: Option<&Version>, _: &Version) -> Option<String> {
+        Some("not known".to_owned())
+    }
+}
+
 /// Rules that change nothing and are proven to apply; a pinned default counts for the old side only.
 pub(super) fn is_neutral(finding: &Finding) -> bool {
     finding.is_applicable()
@@ -176,6 +187,29 @@ impl Stage {
             program = Program::new(units);
         }
         Stage { program, rounds, applied }
+    }
+
+    /// The program with every default written out that was another once. Whether the program
+    /// relied on the old one depends on when it was written, which nobody says here.
+    pub(super) fn with_old_defaults(&self, target: &dyn Target) -> Stage {
+        let pins = Catalogue::shipped().default_pins(&self.program, target, &AnyTime);
+        let findings: Vec<Finding> = pins.into_iter().map(|pin| pin.finding).collect();
+        let planned = plan(&findings, &may_apply);
+        let mut stage = self.clone();
+        let (mut units, mut round) = (self.program.units().to_vec(), Round::new());
+        for (at, edits) in planned.edits {
+            if let Some(unit) = edited(&units[at], &edits) {
+                units[at] = unit;
+                round.insert(at, edits);
+            }
+        }
+        for finding in planned.applied.iter().map(|at| &findings[*at]) {
+            let range = original_range(&self.rounds, finding.unit, finding.range);
+            stage.applied.push(AppliedRule { rule: finding.rule, unit: finding.unit, range });
+        }
+        stage.rounds.push(round);
+        stage.program = Program::new(units);
+        stage
     }
 
     /// All statements in the order of the units, imports apart. Places are those of the original.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mlem_configuration::Settings;
 use mlem_ledger::Ledger;
 use mlem_repair::{Job, Modernized, Options, in_place, results};
-use mlem_verdict::Verdict;
+use mlem_verdict::{Class, Verdict};
 
 use crate::arguments::{Execution, Format, Modernize, Strategy, Verify};
 use crate::commands::run::until_interrupted;
@@ -152,6 +152,11 @@ fn one(
     if execution.format == Format::Text {
         let report = &finished.report;
         console::line(&format!("{}: {} — {}", file.display(), report.verdict, report.reason));
+        for class in [Class::Drift, Class::Unclear] {
+            for placed in report.fidelity.of(class) {
+                console::line(&format!("  {class}: {}: {}", placed.place(), placed.change.reason));
+            }
+        }
         console::line(&format!(
             "  {}, {}, {} run live and {} in the proof, {:.1} s",
             console::counted(report.edits.len(), "change"),
