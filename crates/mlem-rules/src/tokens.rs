@@ -62,12 +62,13 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
             && prefix.len() <= 2
             && prefix.iter().all(|b| matches!(b.to_ascii_lowercase(), b'r' | b'b' | b'u' | b'f' | b't'))
         {
-            return string_end(bytes, at);
+            let has_fields = prefix.iter().any(|b| matches!(b.to_ascii_lowercase(), b'f' | b't'));
+            return string_end(bytes, at, has_fields);
         }
         return at;
     }
     if matches!(byte, b'"' | b'\'') {
-        return string_end(bytes, start);
+        return string_end(bytes, start, false);
     }
     for length in [3, 2] {
         if let Some(operator) = bytes.get(start..start + length)
@@ -84,8 +85,8 @@ const OPERATORS: &[&[u8]] = &[
     b"/=", b"%=", b"&=", b"|=", b"^=", b"@=", b"**", b"//", b"<<", b">>", b"<>",
 ];
 
-/// The end of the string whose opening quote is at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+/// The end of the string whose opening quote is at `start`; `has_fields` of an f-string.
+fn string_end(bytes: &[u8], start: usize, has_fields: bool) -> usize {
     let quote = bytes[start];
     let triple = bytes.get(start..start + 3) == Some(&[quote; 3]);
     let mut at = start + if triple { 3 } else { 1 };
@@ -96,9 +97,45 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
             return at + 3;
         } else if !triple && bytes[at] == quote {
             return at + 1;
+        } else if has_fields && bytes[at] == b'{' {
+            at = if bytes.get(at + 1) == Some(&b'{') { at + 2 } else { field_end(bytes, at + 1) };
         } else {
             at += 1;
         }
+    }
+    bytes.len()
+}
+
+/// The end of the replacement field whose code or format begins at `start`. Since Python 3.12 (PEP 701) its
+/// strings may have the quotes of the f-string around it.
+fn field_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    let mut depth = 0_usize;
+    let mut is_format = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'}' if depth == 0 => return at + 1,
+            b'{' if is_format => {
+                at = field_end(bytes, at + 1);
+                continue;
+            }
+            _ if is_format => {}
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 => is_format = true,
+            b'#' => {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    at += 1;
+                }
+                continue;
+            }
+            byte if is_word(byte) || matches!(byte, b'"' | b'\'') => {
+                at = token_end(bytes, at);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
     }
     bytes.len()
 }
@@ -328,6 +365,17 @@ mod tests {
 
     fn rewritten(old: &str, new: &str) -> String {
         apply(old, TextSize::new(0), &minimal_edits(old, TextSize::new(0), new))
+    }
+
+    #[test]
+    fn an_f_string_is_one_token_whatever_quotes_are_in_it() {
+        let tokens = |text: &'static str| lex(text).into_iter().map(|token| &text[token]).collect::<Vec<_>>();
+        assert_eq!(tokens("f'{d['#']}' + x"), ["f'{d['#']}'", "+", "x"]);
+        assert_eq!(tokens("f'{f'{'a'}'}', b"), ["f'{f'{'a'}'}'", ",", "b"]);
+        assert_eq!(tokens("f'{{ {x:{'>'}{n}} }}' y"), ["f'{{ {x:{'>'}{n}} }}'", "y"]);
+        assert_eq!(tokens("rf\"{a!r:'}\" y"), ["rf\"{a!r:'}\"", "y"]);
+        assert_eq!(tokens("'{' y"), ["'{'", "y"]);
+        assert_eq!(tokens("f'{'"), ["f'{'"]);
     }
 
     #[test]

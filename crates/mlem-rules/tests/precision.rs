@@ -164,6 +164,37 @@ fn rows_taken_by_a_mask_are_a_copy() {
     );
 }
 
+#[test]
+fn what_is_appended_decides_how() {
+    let appended = |other: &str| {
+        let source = format!("import pandas as pd\ndf = pd.DataFrame()\ns = pd.Series([1])\nx = {other}\n");
+        fixed(&source).lines().last().unwrap().to_string()
+    };
+    assert_eq!(appended("df.append(df)"), "x = pd.concat([df, df])");
+    assert_eq!(appended("df.append(s)"), "x = pd.concat([df, s.to_frame().T.infer_objects()])");
+    assert_eq!(
+        appended("df.append(s, True)"),
+        "x = pd.concat([df, s.to_frame().T.infer_objects()], ignore_index=True)"
+    );
+    assert_eq!(appended("df.append([s, s])"), "x = pd.concat([df, pd.DataFrame([s, s])])");
+    assert_eq!(appended("df.append([df, df])"), "x = pd.concat([df, df, df])");
+    assert_eq!(appended("s.append(s)"), "x = pd.concat([s, s])");
+    assert_eq!(appended("s.append([s, s])"), "x = pd.concat([s, s, s])");
+    assert_eq!(appended("s.append(df)"), "x = s.append(df)");
+}
+
+#[test]
+fn splitters_in_the_positional_form_of_the_new_module() {
+    let fixed = |call: &str| {
+        let import = "from sklearn.model_selection import KFold, ShuffleSplit\n";
+        fixed(&format!("{import}folds = {call}\n")).lines().last().unwrap().to_string()
+    };
+    assert_eq!(fixed("KFold(5, True, 1)"), "folds = KFold(5, shuffle=True, random_state=1)");
+    assert_eq!(fixed("ShuffleSplit(5, 0.2)"), "folds = ShuffleSplit(5, test_size=0.2)");
+    assert_eq!(fixed("KFold(len(X), 5)"), "folds = KFold(n_splits=5)");
+    assert_eq!(fixed("ShuffleSplit(len(X), 5, 0.2)"), "folds = ShuffleSplit(n_splits=5, test_size=0.2)");
+}
+
 // --- shadowed names --------------------------------------------------------------------------
 
 #[test]
@@ -546,6 +577,14 @@ fn f_strings_of_python_3_12() {
     becomes(
         "import numpy as np\ns = f'{d['a']} {np.float(d['np.float'])} {\n    np.float(1)  # np.float\n}'\n",
         "import numpy as np\ns = f'{d['a']} {float(d['np.float'])} {\n    float(1)  # np.float\n}'\n",
+    );
+}
+
+#[test]
+fn f_strings_of_python_3_12_as_arguments() {
+    becomes(
+        "import pandas as pd\ndf = pd.DataFrame()\nx = df.append(pd.Series(f'{d['#']}', name=f'{f'{'a'}'}'))\n",
+        "import pandas as pd\ndf = pd.DataFrame()\nx = pd.concat([df, pd.Series(f'{d['#']}', name=f'{f'{'a'}'}').to_frame().T.infer_objects()])\n",
     );
 }
 

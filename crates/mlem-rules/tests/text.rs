@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use mlem_python::{Program, Unit};
-use mlem_rules::{Catalogue, Pins, Rule, Version, example, fix_until_stable};
+use mlem_rules::{Catalogue, Finding, Pins, Question, Rule, Version, example, fix_until_stable};
 
 fn program(cells: &[&str]) -> Program {
     Program::new(cells.iter().map(|cell| Unit::cell(cell.trim_matches('\n'))).collect())
@@ -82,6 +82,46 @@ fn all_rules_together_settle() {
             if let Some(applied) = again.applied.first() {
                 let text = indented(once.sources()[1]);
                 failures.push(format!("{}: {} is still applied to\n{text}", rule.id, applied.rule.id));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// Pairs whose results differ in their text alone: `device='cuda'` is the first GPU, `cuda:0`, and the order of
+/// keyword arguments says nothing.
+const SAME_IN_OTHER_WORDS: &[(&str, &str)] = &[("XG002", "XG004"), ("XG004", "XG005"), ("TR002", "TR008")];
+
+/// Where two rules are sure of one place, it must not matter which comes first.
+#[test]
+fn rules_at_one_place_agree() {
+    let newest: Version = "9999".parse().unwrap();
+    let mut target = Pins { python: (3, 13), packages: BTreeMap::new() };
+    for rule in Catalogue::shipped().rules() {
+        target.packages.insert(rule.library.clone(), newest.clone());
+    }
+    let fixed = |program: &Program, filter: &dyn Fn(&Finding) -> bool| {
+        fix_until_stable(Catalogue::shipped(), program, &target, (None, None), filter)
+    };
+    let mut failures = Vec::new();
+    for rule in rules() {
+        let program = program(&[&rule.setup, &rule.before]);
+        let findings = Catalogue::shipped().check(&Question::without_kernel(&program, &target));
+        let sure: Vec<&Finding> = findings.iter().filter(|finding| finding.is_applicable()).collect();
+        for (at, first) in sure.iter().enumerate() {
+            let here = |other: &&&Finding| other.unit == first.unit && other.range == first.range;
+            for second in sure[at + 1..].iter().filter(here) {
+                let beginning_with = |id: &str| {
+                    let once = fixed(&program, &|finding| finding.is_applicable() && finding.rule.id == id);
+                    let all = fixed(&once.program, &Finding::is_applicable);
+                    all.sources().join("\n")
+                };
+                let (one, other) = (beginning_with(&first.rule.id), beginning_with(&second.rule.id));
+                let pair = (first.rule.id.as_str(), second.rule.id.as_str());
+                if one != other && !SAME_IN_OTHER_WORDS.contains(&pair) {
+                    let (one, other) = (indented(&one), indented(&other));
+                    failures.push(format!("{} gives\n{one}and {}\n{other}", first.rule.id, second.rule.id));
+                }
             }
         }
     }

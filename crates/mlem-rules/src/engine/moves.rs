@@ -58,6 +58,10 @@ impl<'q> Checker<'q> {
                 continue;
             }
             let name = alias.name.as_str();
+            // What lives elsewhere now is taken from there.
+            if self.closest_move(&format!("{module}.{name}")).is_some() {
+                continue;
+            }
             let message = format!("cannot import name '{name}' from '{module}'");
             let rules = self.catalogue.index.gone.get(&format!("{module}.{name}"));
             let rule = rules.into_iter().flatten().find(|rule| {

@@ -88,6 +88,14 @@ fn old_call(program: &Program, unit: usize, call: &ExprCall) -> Option<&'static 
     let has = |name: &str| {
         arguments.keywords.iter().any(|k| k.arg.as_ref().is_some_and(|arg| arg.as_str() == name))
     };
+    // `KFold(5, True)` and `ShuffleSplit(5, 0.2)` are of the new module's own first releases, where
+    // `shuffle` and `test_size` came second (scikit-learn 0.18 to 0.22).
+    let is_new = || match (arguments.args.get(1), splitter.parameters.get(2)) {
+        (Some(second), Some(&"shuffle")) => second.is_boolean_literal_expr(),
+        (Some(Expr::NumberLiteral(second)), Some(_)) => second.value.is_float(),
+        (Some(second), _) => second.is_none_literal_expr(),
+        _ => false,
+    };
     // `KFold(10)` of the new module means ten splits; the rest cannot be written in the new form.
     let is_old = match module {
         "sklearn.cross_validation" => !arguments.args.is_empty() || has(splitter.parameters[0]),
@@ -95,7 +103,7 @@ fn old_call(program: &Program, unit: usize, call: &ExprCall) -> Option<&'static 
             has("n_folds")
                 || has("n_iter")
                 || has(splitter.parameters[0])
-                || arguments.args.len() >= 2
+                || (arguments.args.len() >= 2 && !is_new())
                 || (splitter.name == "LeaveOneOut" && !arguments.args.is_empty())
         }
         _ => false,
