@@ -1,5 +1,6 @@
 //! What an executed notebook shows, compared with what it showed before.
 
+mod html;
 mod matching;
 mod normalise;
 mod reprs;
@@ -134,6 +135,13 @@ pub fn compare_outputs(
     }
     if !new.is_visible() {
         return OutputStatus::Missing;
+    }
+    if new.pictures > 0 && new.pictures < old.pictures {
+        let count = |pictures: usize| match pictures {
+            1 => "1 picture".to_owned(),
+            pictures => format!("{pictures} pictures"),
+        };
+        return OutputStatus::Different { expected: count(old.pictures), actual: count(new.pictures) };
     }
     if old.pictures > 0 && new.pictures == 0 {
         return OutputStatus::Different {
@@ -270,6 +278,46 @@ mod tests {
         let old = [code("a 1.0"), code("b 2.0")];
         assert_eq!(statuses(&old, &[code("a 1.0"), code("b 2.0000001")]).1, Verdict::Equivalent);
         assert_eq!(statuses(&old, &[code("a 1.0"), code("b 2.1")]).1, Verdict::Different);
+    }
+
+    fn displayed(data: &[Value]) -> Vec<Output> {
+        let output = |data: &Value| {
+            Output::from_value(&json!({"output_type": "display_data", "metadata": {}, "data": data})).unwrap()
+        };
+        data.iter().map(output).collect()
+    }
+
+    fn compared(old: &[Value], new: &[Value]) -> OutputStatus {
+        compare_outputs("f()", &displayed(old), &displayed(new), &Tolerance::default())
+    }
+
+    #[test]
+    fn tables_that_are_only_markup_are_compared_by_their_cells() {
+        let table = |style: &str, value: &str| {
+            json!({
+                "text/plain": "<IPython.core.display.HTML object>",
+                "text/html": format!(
+                    "<style>{style}</style><table border=\"1\"><thead><tr><th></th><th>a &amp; b</th></tr></thead>\
+                     <tbody><tr><th>0</th><td>{value}</td></tr></tbody></table>"
+                ),
+            })
+        };
+        assert_eq!(compared(&[table("", "0.5")], &[table("td {color: red}", "0.50")]), OutputStatus::Same);
+        assert!(matches!(compared(&[table("", "0.5")], &[table("", "0.6")]), OutputStatus::Different { .. }));
+        let note = json!({"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>done</b>"});
+        assert_eq!(compared(std::slice::from_ref(&note), std::slice::from_ref(&note)), OutputStatus::Same);
+    }
+
+    #[test]
+    fn every_picture_has_to_come_back() {
+        let picture = json!({"image/png": "iVBORw0KGgo=", "text/plain": "<Figure size 432x288 with 1 Axes>"});
+        let two = [picture.clone(), picture.clone()];
+        assert_eq!(compared(&two, &two), OutputStatus::Same);
+        assert_eq!(
+            compared(&two, std::slice::from_ref(&picture)),
+            OutputStatus::Different { expected: "2 pictures".into(), actual: "1 picture".into() }
+        );
+        assert_eq!(compared(std::slice::from_ref(&picture), &two), OutputStatus::Same);
     }
 
     #[test]

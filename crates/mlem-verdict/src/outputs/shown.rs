@@ -3,6 +3,8 @@
 use mlem_notebook::Output;
 use serde_json::{Map, Value};
 
+use super::html;
+
 /// The outputs of a cell, sorted by how they can be compared.
 pub(super) struct Shown {
     /// Standard output and the `text/plain` of results and displays, in order. The text form of a
@@ -46,7 +48,11 @@ impl Shown {
             self.pictures += 1;
             return;
         }
-        match data.get("text/plain").and_then(Value::as_str) {
+        let plain = data.get("text/plain").and_then(Value::as_str);
+        // A table that was displayed as HTML has the name of an object for its text.
+        let is_named = plain.is_none_or(|text| text.trim().is_empty() || text.contains("HTML object"));
+        let table = data.get("text/html").and_then(Value::as_str).filter(|_| is_named).and_then(html::tables);
+        match table.as_deref().or(plain) {
             Some(text) if !text.trim().is_empty() => {
                 if !self.text.is_empty() && !self.text.ends_with('\n') {
                     self.text.push('\n');
