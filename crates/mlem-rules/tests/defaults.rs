@@ -157,6 +157,28 @@ fn parameters_in_a_dictionary_are_pinned_there_and_once() {
     assert_eq!(pinned(&[cell], &newest("xgboost"), &past, &|_| true).0, cell);
 }
 
+/// pandas sorted the keys of a dictionary until 0.23.
+#[test]
+fn keys_are_pinned_in_the_order_they_had() {
+    let target = newest("pandas");
+    let frame = |cells: &[&str]| pinned(cells, &target, &Long, &|rule| rule.id == "PDD008").0;
+    let import = "from pandas import DataFrame";
+    assert_eq!(
+        frame(&[import, "d = {'b': x, 'a': y}\ndf = DataFrame(d)\ndf.columns = ['one', 'two']"]),
+        format!("{import}\nd = {{'b': x, 'a': y}}\ndf = DataFrame(d, columns=sorted(d))\ndf.columns = ['one', 'two']")
+    );
+    for alone in [
+        "DataFrame({'a': [1], 'b': [2]})",
+        "DataFrame({'b': [1], 'a': [2]}, columns=['b', 'a'])",
+        "DataFrame({'b': [1], name: [2]})",
+        "DataFrame({'b': {2: 1}, 'a': {1: 2}})",
+        "DataFrame([{'b': 1, 'a': 2}])",
+        "DataFrame(d)",
+    ] {
+        assert_eq!(frame(&[import, alone]), format!("{import}\n{alone}"));
+    }
+}
+
 #[test]
 fn rows_are_refused_with_file_place_and_reason() {
     let row = r#"library = "numpy"
@@ -176,7 +198,8 @@ source = "release notes"
     let cases = [
         ("since = \"1.0\"", "since = \"one\"", "since: `one` is not a version"),
         ("since = \"1.0\"", "since = \"1.0\"\nfrom = \"2.0\"", "from: is not before `since`"),
-        ("write = \"1\"", "", "needs either `write`, or `reason`"),
+        ("write = \"1\"", "", "needs one of `write`, `sorted_keys`, and `reason`"),
+        ("write = \"1\"", "sorted_keys = 0", "after: is needed beside `sorted_keys`"),
         ("write = \"1\"", "write = \"1 +\"", "write: `1 +` is not an expression"),
         ("call = \"numpy.old\"", "call = \"type:numpy.ndarray.old\"", "before: a method needs"),
         ("source = \"release notes\"", "source = \" \"", "source: is empty"),

@@ -44,7 +44,11 @@ pub(super) fn relied(
     if is_given || change.unless.iter().any(has) || !change.with.iter().all(has) {
         return None;
     }
-    let edit = change.write.as_ref().map(|write| {
+    let write = match change.sorted_keys {
+        Some(position) => Some(sorted_keys(program, unit, call.arguments.args.get(position)?)?),
+        None => change.write.clone(),
+    };
+    let edit = write.map(|write| {
         let text = if given.is_dict {
             format!("'{}': {write}", change.parameter)
         } else {
@@ -122,6 +126,39 @@ fn literal<'a>(program: &'a Program, unit: usize, dict: &'a ExprDict) -> Option<
     }
     let last = dict.items.last().map(|item| item.value.end());
     Some(Given { names, unit, end: end(source, dict.range, last), is_dict: true })
+}
+
+/// What gives the keys of a dictionary in their order: a list of those written in the call, or `sorted(NAME)` for one that
+/// a name is bound to. Nothing where they are in order already, are not all strings, or a value is a dictionary, whose
+/// own keys then make the other axis.
+fn sorted_keys(program: &Program, unit: usize, expr: &Expr) -> Option<String> {
+    let (place, dict) = match expr {
+        Expr::Dict(dict) => (unit, dict),
+        Expr::Name(name) => match assignments(program, name.id.as_str()).as_slice() {
+            [only] => (only.unit, only.value.as_dict_expr()?),
+            // Bound again: every dictionary it may be has to be flat, and which one it is, it tells itself.
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let source = program.units()[place].source();
+    let mut keys = Vec::new();
+    for item in &dict.items {
+        let Some(Expr::StringLiteral(key)) = &item.key else { return None };
+        if matches!(item.value, Expr::Dict(_) | Expr::DictComp(_)) {
+            return None;
+        }
+        keys.push((key.value.to_str(), &source[key.range()]));
+    }
+    if keys.is_sorted_by(|a, b| a.0 <= b.0) {
+        return None;
+    }
+    if let Expr::Name(name) = expr {
+        return Some(format!("sorted({})", name.id));
+    }
+    keys.sort_by_key(|(key, _)| *key);
+    let written: Vec<&str> = keys.into_iter().map(|(_, text)| text).collect();
+    Some(format!("[{}]", written.join(", ")))
 }
 
 /// Whether the program writes a string of this text anywhere: a key that is set or looked up later.

@@ -48,6 +48,7 @@ pub(crate) struct RawDefault {
     unless: Vec<String>,
     mentions: Option<String>,
     dict: Option<usize>,
+    sorted_keys: Option<usize>,
     score: DefaultEffect,
     warning: Option<String>,
     warned: Option<String>,
@@ -86,6 +87,8 @@ pub struct DefaultChange {
     pub(crate) mentions: Option<Regex>,
     /// Index of the argument that is a dictionary of parameters, where the parameter is one of its keys.
     pub(crate) dict: Option<usize>,
+    /// Index of the argument that is a dictionary whose sorted keys are what is written.
+    pub(crate) sorted_keys: Option<usize>,
     /// What libraries from `warned` up to the change printed where a call relied on the default.
     warning: Option<(String, Version)>,
     compiled: OnceLock<Option<Regex>>,
@@ -154,11 +157,18 @@ impl RawDefault {
         let Some(first) = callables.first() else {
             return Err("call: is empty".to_string());
         };
-        match (&self.write, &self.reason) {
-            (Some(write), None) if is_expression(write) => {}
-            (Some(write), None) => return Err(format!("write: `{write}` is not an expression")),
-            (None, Some(reason)) if !reason.trim().is_empty() => {}
-            _ => return Err("needs either `write`, or `reason` why there is nothing to write".to_string()),
+        match (&self.write, &self.reason, self.sorted_keys) {
+            (Some(write), None, None) if is_expression(write) => {}
+            (Some(write), None, None) => return Err(format!("write: `{write}` is not an expression")),
+            (None, Some(reason), None) if !reason.trim().is_empty() => {}
+            (None, None, Some(_)) if self.after.is_some() => {}
+            (None, None, Some(_)) => return Err("after: is needed beside `sorted_keys`".to_string()),
+            _ => {
+                return Err(
+                    "needs one of `write`, `sorted_keys`, and `reason` why there is nothing to write"
+                        .to_string(),
+                );
+            }
         }
         let regex = |field: &str, text: &str| Regex::new(text).map_err(|error| format!("{field}: {error}"));
         let mentions = self.mentions.as_ref().map(|text| regex("mentions", text)).transpose()?;
@@ -188,9 +198,10 @@ impl RawDefault {
             ),
             _ => return Err("before: a method needs `setup` and `before`".to_string()),
         };
+        let is_written = self.write.is_some() || self.sorted_keys.is_some();
         let after = match (self.after, &self.write) {
-            (Some(after), Some(_)) => Some(after),
-            (Some(_), None) => return Err("after: there is nothing to write".to_string()),
+            (Some(after), _) if is_written => Some(after),
+            (Some(_), _) => return Err("after: there is nothing to write".to_string()),
             (None, None) => None,
             (None, Some(write)) => {
                 let comma = if before.ends_with("()") { "" } else { ", " };
@@ -215,6 +226,7 @@ impl RawDefault {
             unless: argument(&self.unless),
             mentions,
             dict: self.dict,
+            sorted_keys: self.sorted_keys,
             warning,
             compiled: OnceLock::new(),
         };

@@ -64,7 +64,9 @@ impl Catalogue {
                 let (rule, Some(evidence)) = (&self.rules()[*at], &proven[*at]) else { continue };
                 let Matcher::Default(change) = &rule.matcher else { continue };
                 let is_meant = change.callables.iter().any(|it| is_called(&question, unit, &call.func, it));
-                if !is_meant || later.contains(change.parameter.as_str()) || !is_mentioned(program, change) {
+                // Columns named anew later go by their order, which is what is pinned.
+                let is_set = change.sorted_keys.is_none() && later.contains(change.parameter.as_str());
+                if !is_meant || is_set || !is_mentioned(program, change) {
                     continue;
                 }
                 let Some(Relied { place, edit }) = relied(program, unit, call, change) else { continue };
