@@ -165,7 +165,9 @@ fn keys_are_pinned_in_the_order_they_had() {
     let import = "from pandas import DataFrame";
     assert_eq!(
         frame(&[import, "d = {'b': x, 'a': y}\ndf = DataFrame(d)\ndf.columns = ['one', 'two']"]),
-        format!("{import}\nd = {{'b': x, 'a': y}}\ndf = DataFrame(d, columns=sorted(d))\ndf.columns = ['one', 'two']")
+        format!(
+            "{import}\nd = {{'b': x, 'a': y}}\ndf = DataFrame(d, columns=sorted(d))\ndf.columns = ['one', 'two']"
+        )
     );
     for alone in [
         "DataFrame({'a': [1], 'b': [2]})",

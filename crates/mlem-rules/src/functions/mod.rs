@@ -1,5 +1,6 @@
 //! Rules that a table cannot say: functions over the whole program, registered by name.
 
+mod aggregation;
 mod arrow;
 mod chained;
 mod fastai;
@@ -59,6 +60,7 @@ const FUNCTIONS: &[FunctionRule] = &[
     FunctionRule { name: "keras_file_names", triggers: keras_files::TRIGGERS, check: keras_files::check },
     FunctionRule { name: "listing_order", triggers: listing::TRIGGERS, check: listing::check },
     FunctionRule { name: "lightgbm_callbacks", triggers: lightgbm::TRIGGERS, check: lightgbm::check },
+    FunctionRule { name: "named_aggregation", triggers: aggregation::TRIGGERS, check: aggregation::check },
     FunctionRule { name: "arrow_in_three_dimensions", triggers: arrow::TRIGGERS, check: arrow::check },
     FunctionRule { name: "normed_in_dict", triggers: spread::TRIGGERS, check: spread::check },
     FunctionRule { name: "fastai_packages", triggers: fastai::TRIGGERS, check: fastai::check },
