@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::competition::scoring::{self, Question};
-use crate::competition::{Case, Competition, Fault, Metric, Mode};
+use crate::competition::{Case, Check, Competition, Fault, Metric, Mode};
 use crate::external::{External, ExternalError};
 use crate::table::{Table, TableError};
 
@@ -129,6 +129,17 @@ impl Grader {
         Grader { way: Way::External(external), max_bytes }
     }
 
+    /// Rows beyond which a submission has no score, whatever they hold.
+    fn most_rows(&self) -> usize {
+        let Way::Native(native) = &self.way else { return usize::MAX };
+        let checks = &native.competition.checks;
+        match &native.answers {
+            Answers::Table(answers) if checks.contains(&Check::Rows) => answers.rows(),
+            Answers::Questions(questions) if checks.contains(&Check::RowsDoubled) => 2 * questions.len(),
+            Answers::Table(_) | Answers::Questions(_) => usize::MAX,
+        }
+    }
+
     /// Grades one file.
     pub fn grade(&self, submission: &Path) -> Outcome {
         if !submission.is_file() {
@@ -144,8 +155,14 @@ impl Grader {
                 format!("{}: a submission must be called .csv", submission.display()),
             );
         }
-        let table = match Table::read(submission, self.max_bytes) {
+        let table = match Table::read_rows(submission, self.max_bytes, self.most_rows()) {
             Ok(table) => table,
+            Err(error @ TableError::Rows { .. }) => {
+                return Outcome::without_score(
+                    ReasonKind::Invalid,
+                    format!("{error}, and the answers have no more"),
+                );
+            }
             Err(error) => return Outcome::without_score(ReasonKind::Unreadable, error.to_string()),
         };
         let score = match &self.way {

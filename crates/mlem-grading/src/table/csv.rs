@@ -17,8 +17,8 @@ pub(super) struct Tokens {
     pub(super) unescaped: Vec<u8>,
 }
 
-/// Splits the bytes of a file. `bytes` must be UTF-8 and shorter than 4 GiB, which the caller has checked.
-pub(super) fn tokenize(bytes: &[u8]) -> Result<Tokens, TableError> {
+/// Splits the bytes of a file of at most `most_rows` rows. `bytes` must be UTF-8 and shorter than 4 GiB, which the caller has checked.
+pub(super) fn tokenize(bytes: &[u8], most_rows: usize) -> Result<Tokens, TableError> {
     let mut tokenizer = Tokenizer {
         bytes,
         at: if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 },
@@ -31,7 +31,7 @@ pub(super) fn tokenize(bytes: &[u8]) -> Result<Tokens, TableError> {
     }
     let mut cells = Vec::new();
     let (mut width, mut index_columns) = (header.len(), 0);
-    let mut is_first = true;
+    let mut rows = 0;
     loop {
         let start = cells.len();
         let line_start = tokenizer.at;
@@ -39,8 +39,11 @@ pub(super) fn tokenize(bytes: &[u8]) -> Result<Tokens, TableError> {
             break;
         }
         let found = cells.len() - start;
-        if is_first {
-            is_first = false;
+        if rows == most_rows {
+            return Err(TableError::Rows { limit: most_rows });
+        }
+        rows += 1;
+        if rows == 1 {
             width = width.max(found);
             index_columns = width - header.len();
         } else if found > width {

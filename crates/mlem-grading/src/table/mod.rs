@@ -51,6 +51,12 @@ pub enum TableError {
         /// Line from 1.
         line: usize,
     },
+    /// More rows than are of use.
+    #[error("more than {limit} rows")]
+    Rows {
+        /// How many are.
+        limit: usize,
+    },
     /// A line with more cells than the first data line.
     #[error("line {line} has {found} cells where {expected} are expected")]
     Ragged {
@@ -99,6 +105,12 @@ pub struct Table {
 impl Table {
     /// Reads a file of at most `limit` bytes.
     pub fn read(path: &Path, limit: u64) -> Result<Table, TableError> {
+        Table::read_rows(path, limit, usize::MAX)
+    }
+
+    /// Reads a file of at most `limit` bytes and `most_rows` rows. What follows them is not looked at, so that the
+    /// memory for a file with far too many rows does not grow with them.
+    pub fn read_rows(path: &Path, limit: u64, most_rows: usize) -> Result<Table, TableError> {
         let file = File::open(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => TableError::Absent,
             _ => TableError::Read(error),
@@ -114,11 +126,15 @@ impl Table {
         if bytes.len() as u64 > limit {
             return Err(TableError::TooLarge { bytes: bytes.len() as u64, limit });
         }
-        Table::parse(bytes)
+        Table::split(bytes, most_rows)
     }
 
     /// Splits the bytes of a file; at most [`HIGHEST_MAX_BYTES`].
     pub fn parse(bytes: Vec<u8>) -> Result<Table, TableError> {
+        Table::split(bytes, usize::MAX)
+    }
+
+    fn split(bytes: Vec<u8>, most_rows: usize) -> Result<Table, TableError> {
         if bytes.len() as u64 > HIGHEST_MAX_BYTES {
             return Err(TableError::TooLarge { bytes: bytes.len() as u64, limit: HIGHEST_MAX_BYTES });
         }
@@ -129,7 +145,7 @@ impl Table {
                 line: 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count(),
             });
         }
-        let tokens = csv::tokenize(&bytes)?;
+        let tokens = csv::tokenize(&bytes, most_rows)?;
         if tokens.header.is_empty() {
             return Err(TableError::Empty);
         }

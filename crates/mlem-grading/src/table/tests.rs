@@ -78,6 +78,16 @@ fn files_that_are_no_table() {
 }
 
 #[test]
+fn rows_beyond_those_of_use_are_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.csv");
+    std::fs::write(&path, "a,b\n1,2\n3,4\n5,6,7,8\n").unwrap();
+    let read = |rows| Table::read_rows(&path, DEFAULT_MAX_BYTES, rows);
+    assert!(matches!(read(2), Err(TableError::Rows { limit: 2 })));
+    assert!(matches!(read(3), Err(TableError::Ragged { line: 4, .. })));
+}
+
+#[test]
 fn a_file_beyond_the_limit_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("big.csv");
