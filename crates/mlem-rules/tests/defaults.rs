@@ -169,7 +169,11 @@ fn keys_are_pinned_in_the_order_they_had() {
             "{import}\nd = {{'b': x, 'a': y}}\ndf = DataFrame(d, columns=sorted(d))\ndf.columns = ['one', 'two']"
         )
     );
+    let again = "d = {'b': x, 'a': y}\ndf = DataFrame(d)\nd = {'c': y, 'b': x}";
+    assert!(frame(&[import, again]).contains("DataFrame(d, columns=sorted(d))"));
     for alone in [
+        "d = {'b': x, 'a': y}\ndf = DataFrame(d)\nd = {'b': {2: 1}, 'a': {1: 2}}",
+        "d = {'b': x, 'a': y}\ndf = DataFrame(d)\nd = load()",
         "DataFrame({'a': [1], 'b': [2]})",
         "DataFrame({'b': [1], 'a': [2]}, columns=['b', 'a'])",
         "DataFrame({'b': [1], name: [2]})",

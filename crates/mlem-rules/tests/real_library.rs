@@ -242,5 +242,5 @@ fn written_defaults_are_accepted_by_the_real_libraries() {
         println!("    {line}");
     }
     assert!(objections.is_empty(), "{} rows are refused:\n{}", objections.len(), objections.join("\n"));
-    assert!(shown > 0, "no row was run");
+    assert!(shown > 0 || only.is_some(), "no row was run");
 }

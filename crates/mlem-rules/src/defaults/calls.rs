@@ -128,37 +128,42 @@ fn literal<'a>(program: &'a Program, unit: usize, dict: &'a ExprDict) -> Option<
     Some(Given { names, unit, end: end(source, dict.range, last), is_dict: true })
 }
 
-/// What gives the keys of a dictionary in their order: a list of those written in the call, or `sorted(NAME)` for one that
-/// a name is bound to. Nothing where they are in order already, are not all strings, or a value is a dictionary, whose
+/// What gives the keys of a dictionary in their order: a list of those written in the call, or `sorted(NAME)` for what a
+/// name is bound to. Nothing where they are in order already, are not all strings, or a value is a dictionary, whose
 /// own keys then make the other axis.
 fn sorted_keys(program: &Program, unit: usize, expr: &Expr) -> Option<String> {
-    let (place, dict) = match expr {
-        Expr::Dict(dict) => (unit, dict),
-        Expr::Name(name) => match assignments(program, name.id.as_str()).as_slice() {
-            [only] => (only.unit, only.value.as_dict_expr()?),
-            // Bound again: every dictionary it may be has to be flat, and which one it is, it tells itself.
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let source = program.units()[place].source();
-    let mut keys = Vec::new();
-    for item in &dict.items {
-        let Some(Expr::StringLiteral(key)) = &item.key else { return None };
-        if matches!(item.value, Expr::Dict(_) | Expr::DictComp(_)) {
-            return None;
+    match expr {
+        Expr::Dict(dict) => {
+            let mut keys = flat_keys(program, unit, dict)?;
+            if keys.is_sorted_by(|a, b| a.0 <= b.0) {
+                return None;
+            }
+            keys.sort_by_key(|(key, _)| *key);
+            let written: Vec<&str> = keys.into_iter().map(|(_, text)| text).collect();
+            Some(format!("[{}]", written.join(", ")))
         }
-        keys.push((key.value.to_str(), &source[key.range()]));
+        // A name that is bound again has to be such a dictionary each time.
+        Expr::Name(name) => {
+            let all = assignments(program, name.id.as_str());
+            let dicts: Option<Vec<_>> =
+                all.iter().map(|each| flat_keys(program, each.unit, each.value.as_dict_expr()?)).collect();
+            let in_order = dicts?.iter().all(|keys| keys.is_sorted_by(|a, b| a.0 <= b.0));
+            (!in_order).then(|| format!("sorted({})", name.id))
+        }
+        _ => None,
     }
-    if keys.is_sorted_by(|a, b| a.0 <= b.0) {
-        return None;
-    }
-    if let Expr::Name(name) = expr {
-        return Some(format!("sorted({})", name.id));
-    }
-    keys.sort_by_key(|(key, _)| *key);
-    let written: Vec<&str> = keys.into_iter().map(|(_, text)| text).collect();
-    Some(format!("[{}]", written.join(", ")))
+}
+
+/// The keys of a dictionary and how they are written, where all are strings and no value is a dictionary.
+fn flat_keys<'a>(program: &'a Program, unit: usize, dict: &'a ExprDict) -> Option<Vec<(&'a str, &'a str)>> {
+    let source = program.units()[unit].source();
+    let keys = dict.items.iter().map(|item| match (&item.key, &item.value) {
+        (Some(Expr::StringLiteral(key)), value) if !matches!(value, Expr::Dict(_) | Expr::DictComp(_)) => {
+            Some((key.value.to_str(), &source[key.range()]))
+        }
+        _ => None,
+    });
+    keys.collect()
 }
 
 /// Whether the program writes a string of this text anywhere: a key that is set or looked up later.
