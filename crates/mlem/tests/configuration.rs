@@ -153,7 +153,7 @@ fn unsafe_fixes_can_be_wanted_always_and_refused_once() {
     let place = Place::new();
     place.notebook(
         "old.ipynb",
-        &["import catboost, numpy as np\nx = np.float(1)\nm = catboost.CatBoostClassifier(task_type='GPU')"],
+        &["import os, numpy as np\nx = np.float(1)\nfirst = os.listdir('.')[0]"],
     );
     let changes = |arguments: &[&str]| {
         let ran = place.mlem(&[&["fix", "--check", "old.ipynb"], arguments].concat());
