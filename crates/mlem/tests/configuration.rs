@@ -151,10 +151,7 @@ fn fix_makes_what_is_wanted_and_nothing_else() {
 #[test]
 fn unsafe_fixes_can_be_wanted_always_and_refused_once() {
     let place = Place::new();
-    place.notebook(
-        "old.ipynb",
-        &["import os, numpy as np\nx = np.float(1)\nfirst = os.listdir('.')[0]"],
-    );
+    place.notebook("old.ipynb", &["import os, numpy as np\nx = np.float(1)\nfirst = os.listdir('.')[0]"]);
     let changes = |arguments: &[&str]| {
         let ran = place.mlem(&[&["fix", "--check", "old.ipynb"], arguments].concat());
         ran.stderr.split(" change").next().unwrap().lines().last().unwrap().parse::<usize>().unwrap()
