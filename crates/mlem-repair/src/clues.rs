@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use mlem_environment::{Clue, Date, Knowledge, Says, Surroundings, detect_units, marks};
+use mlem_environment::{Clue, Date, Detector, Knowledge, Says, Surroundings, detect_units, marks};
 use mlem_notebook::{Notebook, Output};
 use mlem_python::Program;
 use mlem_python::ast::Expr;
@@ -32,15 +32,17 @@ pub struct Stored<'a> {
     pub cells: &'a [usize],
     /// The folder in which it lies.
     pub folder: &'a Path,
+    /// Looks around each folder once.
+    pub detector: &'a Detector,
 }
 
 /// What is known without looking at any rule: the day on which it was last run at the latest, the notebook as it is
 /// stored, and what lies around it.
 pub fn of_notebook(stored: Stored<'_>, as_of: Option<Date>) -> Vec<Clue> {
-    let Stored { notebook, program, cells, folder } = stored;
+    let Stored { notebook, program, cells, folder, detector } = stored;
     let mut clues: Vec<Clue> = as_of.map(of_day).into_iter().collect();
     clues.extend(metadata(notebook));
-    clues.extend(stated(program, cells, folder));
+    clues.extend(stated(program, cells, &detector.surroundings(folder)));
     clues.extend(outputs(notebook, program, cells));
     clues
 }
@@ -66,7 +68,7 @@ fn metadata(notebook: &Notebook) -> Option<Clue> {
 }
 
 /// Versions that install lines and the repository's requirements state.
-fn stated(program: &Program, numbers: &[usize], folder: &Path) -> Vec<Clue> {
+fn stated(program: &Program, numbers: &[usize], around: &Surroundings) -> Vec<Clue> {
     let mut stated: Vec<(String, String, String)> = Vec::new();
     for (unit, number) in program.units().iter().zip(numbers) {
         if !unit.source().contains("install") {
@@ -84,7 +86,7 @@ fn stated(program: &Program, numbers: &[usize], folder: &Path) -> Vec<Clue> {
             }
         }
     }
-    for evidence in Surroundings::read(folder).evidence() {
+    for evidence in around.evidence() {
         let name = evidence.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let requirement = &evidence.requirement;
         stated.push((requirement.distribution.to_string(), requirement.specifier.clone(), name));
@@ -251,7 +253,9 @@ mod tests {
         let units = notebook.cells().iter().map(|cell| Unit::cell(&cell.source)).collect();
         let numbers: Vec<usize> = (0..cells.len()).collect();
         let program = &Program::new(units);
-        let stored = Stored { notebook: &notebook, program, cells: &numbers, folder: folder.path() };
+        let detector = &Detector::new((3, 13));
+        let folder = folder.path();
+        let stored = Stored { notebook: &notebook, program, cells: &numbers, folder, detector };
         Age::of(&of_notebook(stored, None))
     }
 

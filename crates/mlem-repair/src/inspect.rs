@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use mlem_configuration::Settings;
-use mlem_environment::{Clue, Probe};
+use mlem_environment::{Clue, Detector, Probe};
 use mlem_notebook::{CellKind, Notebook};
 use mlem_python::{EditSet, Program, Syntax, TextRange, TextSize, Unit, is_python2, lift_python2};
 use mlem_rules::checks::{Check, PYTHON2, SYNTAX, UNUSED, VANISHED};
@@ -47,6 +47,8 @@ pub struct Asked<'a> {
     pub unused_ignores: bool,
     /// What is said about the time of what is inspected.
     pub dating: Dating,
+    /// Looks around each folder once.
+    pub detector: &'a Detector,
 }
 
 /// What was found in a notebook or module.
@@ -77,7 +79,7 @@ pub fn notebook(notebook: &Notebook, path: &Path, asked: Asked<'_>, probe: Optio
     let places = numbers.iter().copied().map(Some).collect();
     let folder = path.parent().unwrap_or(Path::new(""));
     let told = |program: &Program| {
-        let stored = Stored { notebook, program, cells: &numbers, folder };
+        let stored = Stored { notebook, program, cells: &numbers, folder, detector: asked.detector };
         clues::of_notebook(stored, asked.dating.as_of)
     };
     let may_fail = |cell: Option<usize>| cell.is_some_and(|cell| notebook.cells()[cell].may_fail());

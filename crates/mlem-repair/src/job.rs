@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mlem_configuration::Settings;
-use mlem_environment::{Environment, Probe};
+use mlem_environment::{Detector, Environment, Probe};
 use mlem_kernel::Death;
 use mlem_ledger::{Ledger, LedgerError, NewRun, ResumeKey, RunId, RunKind};
 use mlem_notebook::{CellIndex, Notebook};
@@ -197,7 +197,8 @@ pub async fn modernize(job: Job<'_>) -> Result<Modernized, JobError> {
     let wanted = Wanted::new(job.settings, &path, &root, &sources);
     let Dating { as_of, no_pins } = job.options.dating;
     let cells = sources.cell_indices();
-    let stored = Stored { notebook: &notebook, program: &program, cells: &cells, folder: &folder };
+    let detector = &Detector::new(pins.python);
+    let stored = Stored { notebook: &notebook, program: &program, cells: &cells, folder: &folder, detector };
     let clues = (!no_pins).then(|| clues::of_notebook(stored, as_of));
 
     let Begun { run, resumed } = begin(&job, &path, &notebook, &wanted)?;

@@ -68,7 +68,6 @@ impl Catalogue {
             unit: 0,
             parents: Vec::new(),
             defined: defined_names(question.program),
-            guards: Guards::new(question.program, question.target.python()),
             functions: FxHashSet::default(),
             findings: Vec::new(),
         };
@@ -85,12 +84,14 @@ impl Catalogue {
                 checker.findings.extend((function.check)(&context));
             }
         }
-        let guards = checker.guards;
         let mut findings = checker.findings;
-        findings.retain(|found| {
-            let copes = guards.cope(question.program, found.unit, found.range, found.rule.failures());
-            !copes || is_confirmed(question, found.rule, found.unit, found.range)
-        });
+        if !findings.is_empty() {
+            let guards = Guards::new(question.program, question.target.python());
+            findings.retain(|found| {
+                let copes = guards.cope(question.program, found.unit, found.range, found.rule.failures());
+                !copes || is_confirmed(question, found.rule, found.unit, found.range)
+            });
+        }
         findings.sort_by(|a, b| {
             (a.unit, a.range.start(), a.range.end(), &a.rule.id).cmp(&(
                 b.unit,
@@ -125,8 +126,6 @@ pub(crate) struct Checker<'q> {
     defined: FxHashSet<&'q str>,
     /// The expressions around the one at hand, outermost first.
     pub(crate) parents: Vec<&'q Expr>,
-    /// Code that copes with what eroded by itself.
-    guards: Guards,
     functions: FxHashSet<usize>,
     findings: Vec<Finding>,
 }

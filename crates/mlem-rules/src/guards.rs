@@ -61,10 +61,8 @@ impl Guards {
     pub(crate) fn new(program: &Program, python: (u8, u8)) -> Guards {
         let mut finder = Finder { program, python, unit: 0, guards: Guards::default() };
         for (unit, parsed) in program.units().iter().enumerate() {
-            if MARKS.iter().any(|mark| parsed.source().contains(mark)) {
-                finder.unit = unit;
-                parsed.body().iter().for_each(|statement| finder.visit_stmt(statement));
-            }
+            finder.unit = unit;
+            parsed.body().iter().for_each(|statement| finder.visit_stmt(statement));
         }
         finder.guards
     }
@@ -86,26 +84,6 @@ impl Guards {
         })
     }
 }
-
-/// What a source holds if it holds a guard: most sources are not walked.
-const MARKS: &[&str] = &[
-    "NameError",
-    "AttributeError",
-    "TypeError",
-    "ImportError",
-    "ModuleNotFoundError",
-    "hasattr",
-    "version",
-    "Version",
-    "PY2",
-    "PY3",
-    "py2",
-    "py3",
-    "raises",
-    "assertRaises",
-    "suppress",
-    "KeyError",
-];
 
 /// What a condition says about the target.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use mlem_configuration::{Baseline, Fingerprint, Settings};
-use mlem_environment::Probe;
+use mlem_environment::{Detector, Probe, newest_releases};
 use mlem_notebook::{Language, Notebook, write_atomic};
 use mlem_repair::inspect::{self, Asked, Inspected, Located, Seen};
 use mlem_rules::Catalogue;
@@ -30,6 +30,7 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
     let inputs = collect(&check.paths);
     let chosen = configuration::configure(&inputs, &check.paths, &check.selected, &mut configuration)?;
     let seen = Mutex::new(Seen::default());
+    let detector = Detector::new(newest_releases().python());
     let probe = match &check.target.python {
         Some(python) => {
             let environment = mlem_environment::existing(python)?;
@@ -44,6 +45,7 @@ pub(crate) fn run(check: &Check) -> Result<ExitCode, Failure> {
                 settings: &chosen.settings,
                 unused_ignores: check.report_unused_ignores,
                 dating: (&check.dating).into(),
+                detector: &detector,
             };
             (chosen, one(&chosen.file, asked, &seen, probe.as_ref()))
         })

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use mlem_configuration::Settings;
-use mlem_environment::Probe;
+use mlem_environment::{Detector, Probe, newest_releases};
 use mlem_notebook::{Language, Notebook, write_atomic};
 use mlem_repair::clues::{self, Stored};
 use mlem_repair::defaults;
@@ -48,10 +48,11 @@ pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
     let mut configuration = configuration::against(&fix.target, overrides)?;
     let inputs = collect(&fix.paths);
     let chosen = configuration::configure(&inputs, &fix.paths, &fix.selected, &mut configuration)?;
+    let detector = Detector::new(newest_releases().python());
     let mut fixed = Vec::new();
     let mut broken = 0;
     for Chosen { file, settings } in &chosen {
-        match one(file, fix, settings, probe.as_mut()) {
+        match one(file, fix, settings, &detector, probe.as_mut()) {
             Ok(result) => fixed.push(result),
             Err(failure) => {
                 console::error(&failure.to_string());
@@ -86,7 +87,13 @@ pub(crate) fn run(fix: &Fix) -> Result<ExitCode, Failure> {
     inputs.finish(broken, u8::from(fix.check && changes > 0))
 }
 
-fn one(file: &Path, fix: &Fix, settings: &Settings, probe: Option<&mut Probe>) -> Result<Fixed, Failure> {
+fn one(
+    file: &Path,
+    fix: &Fix,
+    settings: &Settings,
+    detector: &Detector,
+    probe: Option<&mut Probe>,
+) -> Result<Fixed, Failure> {
     let permission = if settings.include_unsafe() { Permission::Unsafe } else { Permission::Safe };
     let shown = file.display().to_string();
     let is_module = extension(file) == "py";
@@ -128,7 +135,7 @@ fn one(file: &Path, fix: &Fix, settings: &Settings, probe: Option<&mut Probe>) -
                 let (program, cells) = (sources.program(), sources.cell_indices());
                 let folder = file.parent().unwrap_or(Path::new(""));
                 clues::of_notebook(
-                    Stored { notebook, program: &program, cells: &cells, folder },
+                    Stored { notebook, program: &program, cells: &cells, folder, detector },
                     dating.as_of,
                 )
             }
